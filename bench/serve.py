@@ -160,8 +160,8 @@ def ours(asked: argparse.Namespace, folder: Path, rows: list[dict[str, Any]], la
 
 def replayed(asked: argparse.Namespace, folder: Path, rows: list[dict[str, Any]], labels: list[str]) -> None:
     """The time to open a model whose log has many single-row events and no snapshot."""
-    from tallybayes.server.change_request import ChangeRequest
-    from tallybayes.server.live_model import LiveModel
+    from tallybayes.server.live.change_request import ChangeRequest
+    from tallybayes.server.live.live_model import LiveModel
 
     path = folder / "log.tally"
     tb.fit([row | {"label": label} for row, label in zip(rows, labels, strict=True)], label="label").save(path)

@@ -39,7 +39,7 @@ def pytest_terminal_summary(terminalreporter):
 
     def count(*outcomes):
         reports = (report for name in outcomes for report in terminalreporter.getreports(name))
-        return sum("shared_data" in report.keywords for report in reports)
+        return sum("shared_data" in getattr(report, "keywords", ()) for report in reports)
 
     if n_ran := count("passed", "failed", "error"):
         terminalreporter.write_line(f"shared data: {n_ran} tests ran")

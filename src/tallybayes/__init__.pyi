@@ -4,8 +4,7 @@ from tallybayes import dropin as dropin
 from tallybayes import errors as errors
 from tallybayes import plot as plot
 from tallybayes import testing as testing
-from tallybayes.data.read import read as read
-from tallybayes.data.schema import Schema as Schema
+from tallybayes.columns.schema import Schema as Schema
 from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from tallybayes.evaluation.comparison import Comparison as Comparison
@@ -29,6 +28,7 @@ from tallybayes.families import Poisson as Poisson
 from tallybayes.families import Tags as Tags
 from tallybayes.families import Text as Text
 from tallybayes.families import register_family as register_family
+from tallybayes.io.read import read as read
 from tallybayes.model.fit import fit as fit
 from tallybayes.model.from_probabilities import from_probabilities as from_probabilities
 from tallybayes.model.model import Change as Change

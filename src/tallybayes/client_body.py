@@ -45,7 +45,7 @@ def _arrow(data: Any) -> bytes:
     """A data frame, a dict of columns or a matrix as a stream of Arrow."""
     import pyarrow as pa
 
-    from tallybayes.data.table import to_table
+    from tallybayes.tables.table import to_table
 
     table = to_table(data)
     columns = {

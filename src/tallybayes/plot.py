@@ -17,9 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.encode import as_reals
-from tallybayes.data.input_kind import is_frame
-from tallybayes.data.table import to_table
+from tallybayes.columns.encode import as_reals
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import Comparison, Evaluation
 from tallybayes.explaining.explanation import Explanation
@@ -30,6 +28,8 @@ from tallybayes.reporting import evaluation_charts, model_charts
 from tallybayes.reporting.chart_style import Chart, colour_order
 from tallybayes.reporting.column_chart_data import CLASSES, column_chart_data
 from tallybayes.reporting.threshold_curves import precision_recall_rows, reliability_rows, roc_rows
+from tallybayes.tables.input_kind import is_frame
+from tallybayes.tables.table import to_table
 from tallybayes.tuning import Importance, Tuning
 
 __all__ = [

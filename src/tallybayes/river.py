@@ -19,9 +19,8 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.column_spec import SPECIFIED, ColumnSpec, Origin
-from tallybayes.data.input_kind import library_of
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
@@ -29,6 +28,7 @@ from tallybayes.model.model import Model
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.settings import Settings
+from tallybayes.tables.input_kind import library_of
 
 try:
     from river import base

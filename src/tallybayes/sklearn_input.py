@@ -18,8 +18,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_no
 
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
-from tallybayes.data.input_kind import is_pandas_frame
-from tallybayes.data.label import Labels, encode_labels
+from tallybayes.columns.label import Labels, encode_labels
+from tallybayes.tables.input_kind import is_pandas_frame
 
 __all__ = [
     "INTEGERS",

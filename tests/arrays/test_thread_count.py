@@ -5,8 +5,8 @@ import os
 import pytest
 
 from tallybayes.arrays.chunks import n_threads
-from tallybayes.data.formats.duckdb_connection import connect
 from tallybayes.errors import ParameterError
+from tallybayes.io.formats.duckdb_connection import connect
 
 
 def test_without_a_list_of_cores_all_of_the_machine_are_used(monkeypatch):

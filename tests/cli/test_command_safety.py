@@ -83,7 +83,7 @@ def interrupted(before, *arguments, cwd):
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("before", ["tallybayes.data.read.read", "os.replace"])
+@pytest.mark.parametrize("before", ["tallybayes.io.read.read", "os.replace"])
 def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     content = (here / "pets.tally").read_bytes()
     done = interrupted(before, "learn", "pets.tally", "correction.csv", cwd=here)

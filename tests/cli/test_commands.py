@@ -134,9 +134,9 @@ def test_evaluate_agrees_with_scikit_learn(here):
 
 
 def test_cross_validation_is_fitting_on_the_other_folds(here):
-    from tallybayes.data.fold_assignment import FoldAssigner
-    from tallybayes.data.label import find_labels
-    from tallybayes.data.table import to_table
+    from tallybayes.columns.fold_assignment import FoldAssigner
+    from tallybayes.columns.label import find_labels
+    from tallybayes.tables.table import to_table
 
     rows = table(here / "pets.csv")
     for row in rows:

@@ -156,8 +156,8 @@ def test_importing_the_library_loads_no_spark():
 
 
 def test_cells_of_every_arrow_type_are_restored():
-    from tallybayes.data.table import to_table
     from tallybayes.storage.cell_content import cells_from_bytes, cells_to_bytes
+    from tallybayes.tables.table import to_table
 
     table = pa.table(
         {

@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import tallybayes as tb
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import find_labels
-from tallybayes.data.table import to_table
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import find_labels
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.learning_curve import _nested
+from tallybayes.tables.table import to_table
 
 
 def made(n=150, seed=0):

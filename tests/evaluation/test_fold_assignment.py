@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import Labels
 
 
 def test_assigning_rows_to_folds_does_not_depend_on_batches():

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
-from tallybayes.data.table import to_table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.evaluate import plan_model
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.row_times import row_times
+from tallybayes.tables.table import to_table
 
 RNG = np.random.default_rng(0)
 N = 400

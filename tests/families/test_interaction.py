@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tallybayes.arrays.column import Cells
-from tallybayes.families.interaction import STRENGTHS, Interaction
+from tallybayes.families.together.interaction import STRENGTHS, Interaction
 from tallybayes.testing import check_family
 
 

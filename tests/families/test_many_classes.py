@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tallybayes.arrays.column import Codes
-from tallybayes.families.bag_counts import DENSE
-from tallybayes.families.categorical import Categorical
+from tallybayes.families.discrete.categorical import Categorical
 from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.tokens.bag_counts import DENSE
 
 limited = pytest.mark.skipif(
     "san.so" in os.environ.get("LD_PRELOAD", ""), reason="a sanitizer reserves more memory than the limit"
@@ -87,7 +87,7 @@ def test_wide_columns_are_counted_as_narrow_ones(
     assert DENSE // 3 > 3000 * 400 > 2**10  # wide for the third limit
     counted = []
     for limit in (2**40, DENSE, 2**10, 0):
-        monkeypatch.setattr("tallybayes.families.categorical.DENSE", limit)
+        monkeypatch.setattr("tallybayes.families.discrete.categorical.DENSE", limit)
         counted.append(Categorical().observe(names, data, codes, 400, weights))
     for other in counted[1:]:
         assert other.features == names

@@ -9,7 +9,7 @@ import tallybayes as tb
 from tallybayes.arrays.column import Codes, Reals
 from tallybayes.errors import ParameterError
 from tallybayes.families import Histogram, Ordinal, parse
-from tallybayes.families.value_order import ValueOrder
+from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.testing import check_family
 
 ORDER = ("a", "b", "c", "d")

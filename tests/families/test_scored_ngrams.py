@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
-from tallybayes.data.table import to_table
+from tallybayes.tables.table import to_table
 
 WORDS = ["cash", "prize", "lunch", "office", "win", "see you", "naïve", "2026", "don't", "www.x.org"]
 

@@ -12,8 +12,8 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import packed
 from tallybayes.families import Text
-from tallybayes.families.document_trial import DocumentTrial, ScoringCandidate
-from tallybayes.families.text_variant import LEAST_DOCUMENTS
+from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
+from tallybayes.families.tokens.text_variant import LEAST_DOCUMENTS
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),

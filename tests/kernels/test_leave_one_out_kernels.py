@@ -9,8 +9,8 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Reals
 from tallybayes.families import Gaussian
 from tallybayes.families.family import Family
-from tallybayes.families.gaussian_moments import moments_of
 from tallybayes.families.leave_one_out_scores import joined
+from tallybayes.families.numbers.gaussian_moments import moments_of
 from tallybayes.kernels import reference
 from tallybayes.kernels.binning_runs import shares_at
 

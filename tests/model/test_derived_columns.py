@@ -9,9 +9,9 @@ import tallybayes as tb
 from models import opened, round_trip
 from storage.test_forgery import signed
 from tables import LABEL, in_order, mixed_frame, pieces, rows
-from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.column_spec import ColumnSpec
-from tallybayes.data.schema import Schema
+from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.state.row_hash import RowHashes
@@ -108,8 +108,8 @@ def test_files_give_the_same_sums_as_tables(tmp_path):
 
 
 def test_samples_of_rows_do_not_depend_on_derived_columns():
-    from tallybayes.data.batch import read_batch
-    from tallybayes.data.table import to_table
+    from tallybayes.columns.batch import read_batch
+    from tallybayes.tables.table import to_table
 
     table, both, without = to_table(frame(50)), schema(), schema()
     del without.columns["pairs"]

@@ -278,7 +278,7 @@ def test_a_family_that_counts_or_scores_otherwise_has_no_inherited_quick_way():
     from dataclasses import dataclass
 
     from tallybayes.arrays.column import Reals
-    from tallybayes.families.gaussian import GaussianPredictive
+    from tallybayes.families.numbers.gaussian import GaussianPredictive
     from tallybayes.families.registry import FAMILIES, register_family
 
     class Doubtful(GaussianPredictive):

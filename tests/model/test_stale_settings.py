@@ -5,7 +5,7 @@ import pytest
 
 import tallybayes as tb
 from models import round_trip
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 
 FEW = {"text": ["cash now", "win cash", "lunch at noon", "see you at noon"], "y": ["spam", "spam", "ham", "ham"]}

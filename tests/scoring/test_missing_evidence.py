@@ -9,7 +9,7 @@ from command_line import fine, tally
 from models import round_trip
 from tables import FAMILIES, LABEL, mixed_frame
 from tallybayes.errors import ParameterError
-from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.discrete.bernoulli import Bernoulli
 from tallybayes.model.saved_model import dumps, loads
 
 NAN = float("nan")

@@ -9,10 +9,10 @@ import random
 import threading
 
 from tallybayes.errors import TallyError
-from tallybayes.server.change_request import ChangeRequest
-from tallybayes.server.compaction import compact
-from tallybayes.server.live_model import LiveModel
-from tallybayes.server.model_files import ModelFiles
+from tallybayes.server.events.compaction import compact
+from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.live.change_request import ChangeRequest
+from tallybayes.server.live.live_model import LiveModel
 
 __all__ = ["compact_once", "host", "row_of"]
 

@@ -20,8 +20,8 @@ import time
 
 import tallybayes as tb
 from tallybayes.model.saved_model import dumps
-from tallybayes.server.live_model import LiveModel
-from tallybayes.server.replay import live_events
+from tallybayes.server.events.replay import live_events
+from tallybayes.server.live.live_model import LiveModel
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent)]
 crash_child = importlib.import_module("crash_child")  # beside this file, which may be run as a command
@@ -50,7 +50,7 @@ class CrashRounds:
         self.undoes = {}
         self.n_kills = self.n_unanswered_kept = self.n_compactions = 0
         self._spawn = multiprocessing.get_context("forkserver")
-        self._spawn.set_forkserver_preload(["tallybayes.server.live_model", "tallybayes.server.compaction"])
+        self._spawn.set_forkserver_preload(["tallybayes.server.live.live_model", "tallybayes.server.events.compaction"])
 
     def run(self, n_rounds, tell=None):
         for number in range(n_rounds):

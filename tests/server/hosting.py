@@ -8,11 +8,11 @@ from tables import LABEL
 from tallybayes.errors import TallyError
 from tallybayes.model.saved_model import dumps
 from tallybayes.model.text_selection import with_text_selection
-from tallybayes.server.change_request import ChangeRequest
-from tallybayes.server.event_log import EventLog
-from tallybayes.server.live_model import LiveModel
-from tallybayes.server.model_files import ModelFiles
-from tallybayes.server.model_history import ModelHistory
+from tallybayes.server.events.event_log import EventLog
+from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import ModelHistory
+from tallybayes.server.live.change_request import ChangeRequest
+from tallybayes.server.live.live_model import LiveModel
 
 __all__ = ["bytes_of", "change", "forget", "learn", "opened", "replayed", "saved_base", "try_all", "undo"]
 

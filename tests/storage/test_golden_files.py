@@ -13,8 +13,8 @@ import tallybayes as tb
 from models import opened, written
 from tables import FAMILIES, LABEL, mixed_frame
 from tallybayes import engines
-from tallybayes.data.column_spec import Origin, Status
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import Origin, Status
+from tallybayes.columns.schema import Schema
 from tallybayes.model.saved_model import dumps, load
 from tallybayes.storage.container import FORMAT
 

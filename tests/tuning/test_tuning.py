@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tables import LABEL, mixed_frame
-from tallybayes.data.read import to_source
 from tallybayes.errors import DataError, ParameterError
+from tallybayes.io.read import to_source
 from tallybayes.tuning.column_evidence import ColumnEvidence, sampled
 from tallybayes.tuning.tune import DEFAULT, WHAT
 

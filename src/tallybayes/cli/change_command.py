@@ -76,8 +76,8 @@ def merge(
 
 
 def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
-    from tallybayes.data.source import Given
     from tallybayes.formatting import rows_of
+    from tallybayes.tables.source import Given
 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)

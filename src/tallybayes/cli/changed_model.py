@@ -58,13 +58,13 @@ def edited_model(path: str) -> Iterator[Model]:
 def _not_hosted(path: str) -> Iterator[None]:
     """Refuse a model with a log of changes: its file is only the base of these."""
     from tallybayes.errors import FileError
-    from tallybayes.server.model_files import ModelFiles
+    from tallybayes.server.events.model_files import ModelFiles
 
     if not path.endswith(".tally") or "\0" in path or not (files := ModelFiles.of(path)).has_log:
         yield
         return
-    from tallybayes.server.event_log import EventLog
-    from tallybayes.server.model_lock import ModelLock
+    from tallybayes.server.events.event_log import EventLog
+    from tallybayes.server.events.model_lock import ModelLock
 
     lock = ModelLock(files.lock, f"the model {files.name!r}")
     try:

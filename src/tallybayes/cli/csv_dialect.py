@@ -35,7 +35,7 @@ class OutputDialect:
 
 def dialect_of(source: Any) -> OutputDialect:
     """The dialect of the first file of a source; the usual one if it is not a file of text with a delimiter."""
-    from tallybayes.data.formats.delimited import Delimited
+    from tallybayes.io.formats.delimited import Delimited
 
     form = next(iter(getattr(source, "formats", ())), None)
     if not isinstance(form, Delimited):

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes import kernels
+from tallybayes.cells.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows, wide_texts
 from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.data.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows, wide_texts
 from tallybayes.formatting import finite_json, shown
 
 __all__ = ["csv_header", "csv_lines"]

@@ -12,8 +12,8 @@ from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, class_named
 from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
-    from tallybayes.data.source import Source
     from tallybayes.evaluation import Evaluation
+    from tallybayes.tables.source import Source
 
 __all__ = ["COMMANDS", "evaluate"]
 

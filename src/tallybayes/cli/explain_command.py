@@ -105,7 +105,7 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
     """The explanations of some rows by row number, and the number of rows that were read."""
     import numpy as np
 
-    from tallybayes.data.batch import columns_to_read
+    from tallybayes.columns.batch import columns_to_read
 
     found: dict[int, Any] = {}
     first = 0

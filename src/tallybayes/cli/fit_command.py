@@ -12,9 +12,9 @@ from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
 if TYPE_CHECKING:
-    from tallybayes.data.schema import Schema
-    from tallybayes.data.source import Source
+    from tallybayes.columns.schema import Schema
     from tallybayes.model import Model
+    from tallybayes.tables.source import Source
 
 __all__ = ["COMMANDS", "fit", "model_path"]
 
@@ -53,7 +53,7 @@ def fit(
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
-    from tallybayes.model.weight_selection import LEAST_ROWS, MOST_CLASSES
+    from tallybayes.weights.weight_selection import LEAST_ROWS, MOST_CLASSES
 
     with progress("fitting") as step:
         source = reader(data, step)
@@ -88,7 +88,7 @@ COMMANDS = [(fit, EXAMPLE)]
 
 def note_identifiers(schema: Schema) -> None:
     """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
-    from tallybayes.data.column_spec import Status
+    from tallybayes.columns.column_spec import Status
 
     names = [name for name, spec in schema.columns.items() if spec.status is Status.NUMBER_IDENTIFIER]
     if names:
@@ -171,7 +171,7 @@ def _lines(columns: list[dict[str, Any]]) -> list[list[str]]:
     >>> _lines([excluded | {"column": f"x{i}"} for i in range(9)])
     [['x0, x1, x2 and 6 more', 'excluded', 'excluded by the user']]
     """
-    from tallybayes.data.column_spec import Status
+    from tallybayes.columns.column_spec import Status
     from tallybayes.formatting import listed
 
     many = len(columns) > _COLUMNS

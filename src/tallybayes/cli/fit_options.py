@@ -23,7 +23,7 @@ from tallybayes.state.option_domains import (
 from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 
 if TYPE_CHECKING:
-    from tallybayes.data.source import Source
+    from tallybayes.tables.source import Source
 
 __all__ = ["FITTING", "Label", "Weight", "fit_options", "fits", "fits_unweighted"]
 
@@ -67,9 +67,9 @@ fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
-    from tallybayes.data.date_format import DATE_PARTS
-    from tallybayes.data.date_parts import part_name
-    from tallybayes.data.label import label_column
+    from tallybayes.cells.date_format import DATE_PARTS
+    from tallybayes.columns.date_parts import part_name
+    from tallybayes.columns.label import label_column
     from tallybayes.errors import NONE, ParameterError, shorten
 
     columns = list(source.head().columns)
@@ -93,7 +93,7 @@ def _value(option: Option, given: Any, names: list[str], parts: list[str], sourc
     if option.domain is FAMILIES:
         return dict(_split(f"--{option.flag}", text, both) for text in given)
     if option.domain is SCHEMA:
-        from tallybayes.data.schema import Schema
+        from tallybayes.columns.schema import Schema
 
         return Schema.load(given)
     if option.domain is WEIGHTS:
@@ -127,7 +127,7 @@ def _bins(text: str) -> Any:
 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
     """The column and the value of COL=VALUE."""
-    from tallybayes.data.label import split_name
+    from tallybayes.columns.label import split_name
     from tallybayes.errors import ParameterError, did_you_mean
 
     if (found := split_name(text, names)) is not None:
@@ -169,7 +169,7 @@ def _by_column(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
 
 def _by_class(flag: str, given: list[str], label: str, source: Source) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
-    from tallybayes.data.label import find_labels
+    from tallybayes.columns.label import find_labels
     from tallybayes.formatting import shown
 
     labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}

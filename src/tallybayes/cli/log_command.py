@@ -43,7 +43,7 @@ def list_events(
     """List the changes of a hosted model, the newest first."""
     from tallybayes.errors import check_integer
     from tallybayes.formatting import text_table
-    from tallybayes.server.replay import live_events
+    from tallybayes.server.events.replay import live_events
 
     with _opened(model) as log:
         undone = live_events(log.undoing())[0]
@@ -64,7 +64,7 @@ def export(
 ) -> None:
     """Write all changes with their rows to a Parquet file."""
     from tallybayes.atomic_file import replacing
-    from tallybayes.server.event_export import write_parquet
+    from tallybayes.server.events.event_export import write_parquet
 
     with _opened(model) as log, replacing(output, "the export") as file:
         n_events = write_parquet(log, file)
@@ -76,7 +76,7 @@ def verify(model: ModelFile, *, json: Json = False, debug: Debug = False) -> Non
 
     Every checksum is compared, too. A failure is reported with the change that is damaged.
     """
-    from tallybayes.server.log_proof import prove
+    from tallybayes.server.events.log_proof import prove
 
     files = _files(model)
     with progress("verifying", unit="changes") as step:
@@ -98,7 +98,7 @@ def compact(
     """
     from dataclasses import asdict
 
-    from tallybayes.server.compaction import compact as fold
+    from tallybayes.server.events.compaction import compact as fold
 
     files = _files(model)
     with progress("compacting", unit="changes"):
@@ -110,7 +110,7 @@ def compact(
 
 def _files(model: str) -> Any:
     from tallybayes.errors import FileError
-    from tallybayes.server.model_files import ModelFiles
+    from tallybayes.server.events.model_files import ModelFiles
 
     files = ModelFiles.of(model)
     if not files.has_log:
@@ -122,7 +122,7 @@ def _files(model: str) -> Any:
 def _opened(model: str) -> Any:
     import contextlib
 
-    from tallybayes.server.event_log import EventLog
+    from tallybayes.server.events.event_log import EventLog
 
     return contextlib.closing(EventLog(_files(model).log, read_only=True))
 

@@ -18,7 +18,7 @@ from tallybayes.errors import DataWarning
 from tallybayes.formatting import json_text, printable
 
 if TYPE_CHECKING:
-    from tallybayes.data.source import Source
+    from tallybayes.tables.source import Source
 
 __all__ = [
     "detail",

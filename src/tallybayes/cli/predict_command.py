@@ -134,7 +134,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     import numpy as np
     import pyarrow as pa
 
-    from tallybayes.data.arrow import integers
+    from tallybayes.cells.arrow import integers
 
     snapshot = model.snapshot()
     work = snapshot.scorer.log_joint if level is None else snapshot.interval_scorer(level, calibrated=not raw)
@@ -172,7 +172,7 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     import numpy as np
     import pyarrow as pa
 
-    from tallybayes.data.arrow import doubles, integers
+    from tallybayes.cells.arrow import doubles, integers
     from tallybayes.formatting import shown
 
     snapshot = model.snapshot()
@@ -207,7 +207,7 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
     """
     import pyarrow as pa
 
-    from tallybayes.data.arrow import integers, strings
+    from tallybayes.cells.arrow import integers, strings
 
     are_texts = all(isinstance(label, str) for label in classes)
     if are_texts and len(best) <= _FEW:

@@ -81,11 +81,11 @@ def serve(
     """
     _require_packages()
     from tallybayes.errors import NONE, Described, ParameterError, check_integer
-    from tallybayes.server.api_key import KeyRing
     from tallybayes.server.demo_models import demo_rows
-    from tallybayes.server.model_folder import ModelFolder
-    from tallybayes.server.request_log import LEVELS
-    from tallybayes.server.server_settings import ServerSettings
+    from tallybayes.server.http.api_key import KeyRing
+    from tallybayes.server.http.request_log import LEVELS
+    from tallybayes.server.http.server_settings import ServerSettings
+    from tallybayes.server.live.model_folder import ModelFolder
     from tallybayes.server.serving import bind, tls_context
     from tallybayes.server.serving import serve as run
 
@@ -155,7 +155,7 @@ def key(
 
     Prints the key, which is shown only this once, and the line for the file of keys, which has only its hash.
     """
-    from tallybayes.server.api_key import new_key
+    from tallybayes.server.http.api_key import new_key
 
     secret, made = new_key(scope, model or ["*"], name)
     if json:

@@ -12,8 +12,8 @@ import typer
 from tallybayes.cli.messages import detail, is_verbose, set_talk, timed
 
 if TYPE_CHECKING:
-    from tallybayes.data.source import Progress, Source
     from tallybayes.model import Model
+    from tallybayes.tables.source import Progress, Source
 
 __all__ = [
     "Data",
@@ -108,8 +108,8 @@ class Reader:
 
     def __call__(self, data: list[str], progress: Progress | None = None) -> Source:
         """Return the data as a source."""
-        from tallybayes.data.read import read
         from tallybayes.errors import ParameterError
+        from tallybayes.io.read import read
 
         for path in data:
             if path.endswith(".tally"):
@@ -190,7 +190,7 @@ def with_common_options(verb: Verb) -> Verb:
 
 def check_label_column(source: Source, label: Any) -> None:
     """Raise a DataError that names the columns of the data unless the label is one of them."""
-    from tallybayes.data.label import check_label
+    from tallybayes.columns.label import check_label
     from tallybayes.errors import DataError
 
     head = source.head()

@@ -23,8 +23,8 @@ from tallybayes.dropin.array_api import is_foreign, like, to_numpy
 from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.gaussian import Gaussian, GaussianPredictive
-from tallybayes.families.gaussian_moments import moments_of, pooled_units
+from tallybayes.families.numbers.gaussian import Gaussian, GaussianPredictive
+from tallybayes.families.numbers.gaussian_moments import moments_of, pooled_units
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 

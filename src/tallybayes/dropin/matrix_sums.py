@@ -12,8 +12,8 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.errors import DataError
-from tallybayes.families.bag_counts import dense_tables, fractional_sums
 from tallybayes.families.family import Codes32, Floats, Score
+from tallybayes.families.tokens.bag_counts import dense_tables, fractional_sums
 from tallybayes.tally import Exact
 
 __all__ = ["feature_sums", "is_finite", "smoothed_counts", "weigh"]

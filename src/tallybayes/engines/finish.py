@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Whole
-from tallybayes.data.table import Table
 from tallybayes.engines.partial_sums import combined_sum
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import DataError, DataWarning
+from tallybayes.io.read import to_source
 from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.fit import finished_fit
 from tallybayes.model.model import Change, Model
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Whole
+from tallybayes.tables.table import Table
 
 __all__ = ["apply", "counted_rows", "fitted"]
 

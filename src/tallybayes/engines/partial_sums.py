@@ -14,14 +14,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, Stream
 from tallybayes.errors import DataError, DataWarning, FileError
+from tallybayes.io.read import to_source
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.storage.partial_content import PartialSum, partial_from_bytes, partial_to_bytes
 from tallybayes.storage.plan_content import plan_from_bytes
+from tallybayes.tables.source import Source, Stream
 
 __all__ = ["combine", "combined_sum", "partial"]
 

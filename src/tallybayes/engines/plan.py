@@ -10,10 +10,9 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
-from tallybayes.data.read import to_source
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import Source
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
+from tallybayes.io.read import to_source
 from tallybayes.model.fit import planned, weighting
 from tallybayes.model.model import Model
 from tallybayes.model.row_counter import grown_schema
@@ -21,6 +20,7 @@ from tallybayes.model.weighting import Weighting
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.storage.plan_content import plan_to_bytes
+from tallybayes.tables.source import Source
 
 __all__ = ["Plan", "plan_change", "plan_fit"]
 

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
-from tallybayes.data.read import to_source
-from tallybayes.data.source import BadRows, Source, as_columns
 from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
+from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, weighting
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.model.weighting import learn_sampled, sample_for, weighted
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tables.source import BadRows, Source, as_columns
 
 __all__ = ["cross_validate"]
 

@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.data.label import Labels
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, as_columns
-from tallybayes.data.table import Table
+from tallybayes.columns.label import Labels
 from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
+from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import planned
 from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
+from tallybayes.tables.source import Source, as_columns
+from tallybayes.tables.table import Table
 
 __all__ = [
     "WITH_THEMSELVES",

@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.batch import columns_to_read, read_batch
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels, encode_labels, find_labels
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import BadRows, Kind, Source
-from tallybayes.data.table import Table
+from tallybayes.columns.batch import columns_to_read, read_batch
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import Labels, encode_labels, find_labels
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
 from tallybayes.evaluation.row_times import row_times
 from tallybayes.model import Model
 from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_hash import Hashes, RowHashes
+from tallybayes.tables.source import BadRows, Kind, Source
+from tallybayes.tables.table import Table
 
 __all__ = ["FoldPlan", "FoldRequest", "plan_folds"]
 

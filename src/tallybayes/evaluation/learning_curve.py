@@ -15,11 +15,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source
-from tallybayes.data.table import Table, concatenated
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import Labels, find_labels
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
@@ -30,6 +28,8 @@ from tallybayes.model.fit import check_value, weighting
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.options import FitOptions, with_options
+from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table, concatenated
 
 __all__ = ["compare"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column
-from tallybayes.data.batch import encode_columns
-from tallybayes.data.date_parts import with_date_parts
-from tallybayes.data.derived_columns import source_tasks
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table, is_missing
+from tallybayes.columns.batch import encode_columns
+from tallybayes.columns.date_parts import with_date_parts
+from tallybayes.columns.derived_columns import source_tasks
+from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats
+from tallybayes.tables.table import Table, is_missing
 
 __all__ = ["Design", "Logistic"]
 

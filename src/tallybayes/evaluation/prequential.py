@@ -12,9 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import Source
-from tallybayes.data.table import Table
+from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import NONE, DataError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.evaluation_text import digits
@@ -23,6 +21,8 @@ from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
+from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table
 
 __all__ = ["Prequential", "prequential"]
 

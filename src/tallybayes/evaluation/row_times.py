@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.data.table import Table
 from tallybayes.errors import NONE, DataError
+from tallybayes.tables.table import Table
 
 __all__ = ["row_times"]
 
@@ -21,7 +21,7 @@ _HINT = "times are numbers, dates, or text such as 2024-03-31 and 2024-03-31T12:
 def row_times(table: Table, name: str) -> NDArray[np.float64]:
     """The times of the rows of a table; every row needs one. Times without a zone are in UTC.
 
-    >>> from tallybayes.data.table import to_table
+    >>> from tallybayes.tables.table import to_table
     >>> times = row_times(to_table({"when": ["2024-03-31", "2024-04-01"]}), "when")
     >>> float(times[1] - times[0])
     86400.0

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.schema import Schema
+from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown
 from tallybayes.notebook_view import TextGrid, Viewed, data_frame

@@ -15,8 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.data.arrow import to_list
-from tallybayes.data.table import Table
+from tallybayes.cells.arrow import to_list
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.explaining.input_evidence import DerivedParts
@@ -27,6 +26,7 @@ from tallybayes.notebook_view import TextGrid, Viewed, data_frame, text_view
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.tables.table import Table
 
 __all__ = ["Explanation", "explain"]
 

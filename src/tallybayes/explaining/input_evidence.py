@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Cells, Column
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats, Predictive
 
 __all__ = ["DerivedColumn", "DerivedParts", "input_evidence"]

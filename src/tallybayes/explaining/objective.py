@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.label import Labels
+from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.scorer import Scorer

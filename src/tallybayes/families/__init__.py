@@ -6,19 +6,19 @@ Each family overrides the definition of leave-one-out scores (`leave_one_out_sco
 `tallybayes.testing` compares the two.
 """
 
-from tallybayes.families.bernoulli import Bernoulli
-from tallybayes.families.categorical import Categorical
+from tallybayes.families.discrete.bernoulli import Bernoulli
+from tallybayes.families.discrete.categorical import Categorical
+from tallybayes.families.discrete.ordinal import Ordinal
 from tallybayes.families.family import Family, Predictive, Smoothing
-from tallybayes.families.gaussian import Gaussian
-from tallybayes.families.histogram import Histogram
-from tallybayes.families.interaction import Interaction
-from tallybayes.families.multinomial import Multinomial
-from tallybayes.families.one_dependence import OneDependence
-from tallybayes.families.ordinal import Ordinal
-from tallybayes.families.poisson import Poisson
+from tallybayes.families.numbers.gaussian import Gaussian
+from tallybayes.families.numbers.histogram import Histogram
+from tallybayes.families.numbers.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register_family
-from tallybayes.families.tags import Tags
-from tallybayes.families.text import Text
+from tallybayes.families.together.interaction import Interaction
+from tallybayes.families.together.one_dependence import OneDependence
+from tallybayes.families.tokens.multinomial import Multinomial
+from tallybayes.families.tokens.tags import Tags
+from tallybayes.families.tokens.text import Text
 
 __all__ = [
     "FAMILIES",

@@ -12,19 +12,19 @@ import re
 from collections.abc import Callable, Iterable
 
 from tallybayes.errors import ParameterError, did_you_mean
-from tallybayes.families.bernoulli import Bernoulli
-from tallybayes.families.categorical import Categorical
+from tallybayes.families.discrete.bernoulli import Bernoulli
+from tallybayes.families.discrete.categorical import Categorical
+from tallybayes.families.discrete.ordinal import Ordinal
+from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Family
-from tallybayes.families.gaussian import Gaussian
-from tallybayes.families.histogram import Histogram
-from tallybayes.families.interaction import Interaction
-from tallybayes.families.multinomial import Multinomial
-from tallybayes.families.one_dependence import OneDependence
-from tallybayes.families.ordinal import Ordinal
-from tallybayes.families.poisson import Poisson
-from tallybayes.families.tags import Tags
-from tallybayes.families.text import Text
-from tallybayes.families.value_order import ValueOrder
+from tallybayes.families.numbers.gaussian import Gaussian
+from tallybayes.families.numbers.histogram import Histogram
+from tallybayes.families.numbers.poisson import Poisson
+from tallybayes.families.together.interaction import Interaction
+from tallybayes.families.together.one_dependence import OneDependence
+from tallybayes.families.tokens.multinomial import Multinomial
+from tallybayes.families.tokens.tags import Tags
+from tallybayes.families.tokens.text import Text
 
 __all__ = ["FAMILIES", "parse", "register_family"]
 

@@ -18,7 +18,7 @@ _SERIES = 20.0  # from here on five terms of the series of `log_gamma_ratio` are
 def posterior(
     n: Floats, moments: Floats, prior: Floats, kappa: float, nu: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Shift of the mean, nu' s'^2, kappa' and nu' of every (column, class): see `tallybayes.families.gaussian`.
+    """Shift of the mean, nu' s'^2, kappa' and nu' of every (column, class): see `tallybayes.families.numbers.gaussian`.
 
     `moments` are mean, its low part and variance, (3, columns, classes); `prior` the same of each column, (3, columns).
     """
@@ -96,7 +96,7 @@ def beta_tables(no: NDArray[Any], yes: NDArray[Any], k: float) -> Floats:
 
 
 def event_tables(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: float) -> Floats:
-    """Rows, and shape and rate of the negative binomial, of every cell: see `tallybayes.families.poisson`.
+    """Rows, and shape and rate of the negative binomial, of every cell: see `tallybayes.families.numbers.poisson`.
 
     `n` and `x` are sums (columns, classes), `mean` is (columns,). Where it is 0 the column contributes nothing, and the
     shape is 0.

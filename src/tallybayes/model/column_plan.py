@@ -10,18 +10,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.data.category_order import with_order
-from tallybayes.data.column_spec import SPECIFIED, ColumnSpec, Origin, Status
-from tallybayes.data.date_format import DATE_PARTS, DateFormat
-from tallybayes.data.date_parts import part_name
-from tallybayes.data.label import label_column
-from tallybayes.data.number_columns import tell_doubts, tell_none, with_format, with_readings
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table
-from tallybayes.data.whole_numbers import with_whole
+from tallybayes.cells.date_format import DATE_PARTS, DateFormat
+from tallybayes.columns.category_order import with_order
+from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
+from tallybayes.columns.date_parts import part_name
+from tallybayes.columns.label import label_column
+from tallybayes.columns.number_columns import tell_doubts, tell_none, with_format, with_readings
+from tallybayes.columns.schema import Schema
+from tallybayes.columns.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.state.settings import Settings
+from tallybayes.tables.table import Table
 
 __all__ = ["plan_columns"]
 
@@ -43,7 +43,7 @@ def plan_columns(
 
     families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
 
-    >>> from tallybayes.data.table import to_table
+    >>> from tallybayes.tables.table import to_table
     >>> table = to_table({"height": [1.7, 1.8], "pet": ["cat", "dog"], "y": ["a", "b"]})
     >>> print(plan_columns(table, "y", None, Settings(), ignore=["pet"]))
     label: y

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from tallybayes.data.read import to_source
-from tallybayes.data.table import small_frame
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
+from tallybayes.io.read import to_source
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
@@ -27,6 +26,7 @@ from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tables.table import small_frame
 
 __all__ = ["ONE_ROW", "Change", "CurrentState", "Reading"]
 

@@ -13,17 +13,17 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
-from tallybayes.data.batch import encode_columns
-from tallybayes.data.cell_cuts import coarse_inputs
-from tallybayes.data.column_spec import ColumnSpec, Status
-from tallybayes.data.date_parts import UnreadDates, with_date_parts
-from tallybayes.data.label import find_labels
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import BadRows, Source, Whole
-from tallybayes.data.table import Table, concatenated
+from tallybayes.columns.batch import encode_columns
+from tallybayes.columns.cell_cuts import coarse_inputs
+from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.date_parts import UnreadDates, with_date_parts
+from tallybayes.columns.label import find_labels
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
-from tallybayes.families.cell_pair_family import check_pairs
+from tallybayes.families.together.cell_pair_family import check_pairs
+from tallybayes.tables.source import BadRows, Source, Whole
+from tallybayes.tables.table import Table, concatenated
 
 __all__ = ["with_one_dependence"]
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.data.encode import as_codes
-from tallybayes.data.label import label_column
-from tallybayes.data.read import to_source
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import Source
-from tallybayes.data.table import Table
+from tallybayes.columns.encode import as_codes
+from tallybayes.columns.label import label_column
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
+from tallybayes.io.read import to_source
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.key_plan import add_key_forms, first_cells
@@ -23,6 +21,8 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.settings import Settings
+from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table
 
 __all__ = ["check_value", "finished_fit", "fit", "planned", "weighting"]
 

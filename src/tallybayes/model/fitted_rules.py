@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import positions
-from tallybayes.data.label import find_weights
-from tallybayes.data.read import to_source
-from tallybayes.data.source import as_columns
-from tallybayes.data.table import Table
+from tallybayes.columns.label import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
+from tallybayes.io.read import to_source
 from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.model.row_deals import dealt_in_turn
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
 from tallybayes.state.threshold_choice import best_threshold, threshold_by_budget
+from tallybayes.tables.source import as_columns
+from tallybayes.tables.table import Table
 
 __all__ = ["choose_threshold", "fit_calibration", "marked_stale"]
 

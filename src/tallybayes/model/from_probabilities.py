@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
-from tallybayes.data.column_spec import ColumnSpec
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical
 from tallybayes.families.family import Floats

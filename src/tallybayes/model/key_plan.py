@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.arrays.column import Codes
-from tallybayes.data.arrow import is_text_type
-from tallybayes.data.infer import with_key_form
-from tallybayes.data.label import label_column
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import BadRows, Source, Stream, Whole
-from tallybayes.data.table import Raw
+from tallybayes.cells.arrow import is_text_type
+from tallybayes.columns.infer import with_key_form
+from tallybayes.columns.label import label_column
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
+from tallybayes.tables.source import BadRows, Source, Stream, Whole
+from tallybayes.tables.table import Raw
 
 __all__ = ["add_key_forms", "first_cells"]
 

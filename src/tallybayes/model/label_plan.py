@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.infer import SAMPLE
-from tallybayes.data.key_form import KeyForm
-from tallybayes.data.label import Labels, encode_labels, label_column, label_numbers
-from tallybayes.data.label_bins import LabelBins
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import BadRows, Source, Stream, Whole
-from tallybayes.data.table import Raw, raw_column
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.columns.infer import SAMPLE
+from tallybayes.columns.label import Labels, encode_labels, label_column, label_numbers
+from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
 from tallybayes.formatting import rows_of, shown
+from tallybayes.tables.source import BadRows, Source, Stream, Whole
+from tallybayes.tables.table import Raw, raw_column
 
 __all__ = ["label_notes", "plan_label", "warn_about_classes"]
 

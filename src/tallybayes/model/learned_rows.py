@@ -11,13 +11,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tallybayes.data.source import Source, Stream, Whole
-from tallybayes.data.table import Table
 from tallybayes.errors import DataWarning, TallyError
 from tallybayes.families.family import Floats
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.tables.source import Source, Stream, Whole
+from tallybayes.tables.table import Table
 
 __all__ = ["LearnedRows"]
 
@@ -26,7 +26,7 @@ class LearnedRows:
     """Compares data with the rows that a model has learned; a stream is counted while it is scored.
 
     >>> import tallybayes as tb
-    >>> from tallybayes.data.read import to_source
+    >>> from tallybayes.io.read import to_source
     >>> rows = {"x": ["a", "b", "b"], "y": ["p", "p", "q"]}
     >>> snapshot = tb.fit(rows, label="y").snapshot()
     >>> others = [{"x": x, "y": ["q", "p", "p"]} for x in (["b", "a", "b"], ["b", "b", "b"])]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.explaining.description import Description, described_with_intervals
 from tallybayes.explaining.explanation import Explanation, explain

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.formatting import number, rows_of, shown
 from tallybayes.notebook_view import TextGrid
 from tallybayes.scoring.snapshot import Snapshot

@@ -10,21 +10,21 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged
-from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
-from tallybayes.data.column_spec import Origin
-from tallybayes.data.date_parts import with_date_parts
-from tallybayes.data.infer import with_key_form
-from tallybayes.data.label import label_column
-from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
-from tallybayes.data.schema import Schema
-from tallybayes.data.source import Source, Whole
-from tallybayes.data.table import Table
-from tallybayes.data.whole_numbers import with_whole
+from tallybayes.columns.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.columns.column_spec import Origin
+from tallybayes.columns.date_parts import with_date_parts
+from tallybayes.columns.infer import with_key_form
+from tallybayes.columns.label import label_column
+from tallybayes.columns.number_columns import tell_doubts, with_format, with_readings
+from tallybayes.columns.schema import Schema
+from tallybayes.columns.whole_numbers import with_whole
 from tallybayes.errors import ParameterError
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.table import Table
 
 __all__ = ["RowCounter", "grown_schema"]
 

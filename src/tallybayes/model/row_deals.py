@@ -1,6 +1,6 @@
 """The orders in which training rows are dealt to folds: by hashes of their content.
 
-Rows are dealt to folds in turn (`data/fold_assignment.py`). In the order of a file, what is fitted to their scores
+Rows are dealt to folds in turn (`columns/fold_assignment.py`). In the order of a file, what is fitted to their scores
 would depend on that order. Few rows are dealt several times, in orders by different hashes: which rows share a fold is
 chance, and the mean over several deals depends less on it.
 """
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
-from tallybayes.data.source import BadRows, Source, Stream, Whole
-from tallybayes.data.table import Table, concatenated
+from tallybayes.columns.batch import columns_to_read, read_batch, to_known_types
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.row_hash import RowHashes
+from tallybayes.tables.source import BadRows, Source, Stream, Whole
+from tallybayes.tables.table import Table, concatenated
 
 __all__ = ["dealt_in_turn"]
 

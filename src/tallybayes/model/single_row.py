@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.data.input_kind import has_attribute, library_of
-from tallybayes.data.label import Labels
-from tallybayes.data.table import Table
+from tallybayes.columns.label import Labels
 from tallybayes.families.family import Add, Family, Floats
-from tallybayes.families.waiting_rows import WaitingRows
+from tallybayes.families.numbers.waiting_rows import WaitingRows
 from tallybayes.scoring.row_reader import BOOLEAN, RowReader
 from tallybayes.scoring.small_batch import NUMBERS
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.input_kind import has_attribute, library_of
+from tallybayes.tables.table import Table
 from tallybayes.tally import Exact
 
 __all__ = ["SingleRowLearner"]

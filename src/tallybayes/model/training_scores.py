@@ -17,24 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels, find_weights
-from tallybayes.data.read import to_source
-from tallybayes.data.source import BadRows, Source, Stream, Whole, as_columns
-from tallybayes.data.table import Table
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import Labels, find_weights
 from tallybayes.errors import Described, ForgetError, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.families.leave_one_out_scores import never_learned
+from tallybayes.io.read import to_source
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import subtract_rows
-from tallybayes.model.weight_selection import select_weights
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tables.source import BadRows, Source, Stream, Whole, as_columns
+from tallybayes.tables.table import Table
+from tallybayes.weights.weight_selection import select_weights
 
 __all__ = ["log_proba_of_training_rows"]
 

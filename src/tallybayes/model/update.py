@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.column_spec import ColumnSpec, Origin
-from tallybayes.data.label import to_label_type
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import ColumnSpec, Origin
+from tallybayes.columns.label import to_label_type
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from tallybayes.model.model import Change, Model
-from tallybayes.model.weight_selection import select_weights
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.row_sample import RowSample
+from tallybayes.weights.weight_selection import select_weights
 
 __all__ = ["Weighting", "learn_sampled", "sample_for", "weighted"]
 

@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.label import Labels
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, Stream
-from tallybayes.data.table import Table
+from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
+from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.reporting.held_out_importance import HeldOutImportance
 from tallybayes.reporting.judged_columns import JudgedColumns
 from tallybayes.reporting.learned_cells import learned_cells
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.tables.source import Source, Stream
+from tallybayes.tables.table import Table
 from tallybayes.tuning.importance import ColumnImportance, importance
 
 __all__ = ["Mistake", "ReportData", "collect"]

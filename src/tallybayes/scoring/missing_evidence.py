@@ -2,8 +2,8 @@
 
 The rows of a class without a value in a column are its rows minus those that the column has counted, so the sums know
 them already. Each column is a boolean, "missing or not", whose probabilities are shrunk by evidence like those of any
-boolean (`families/bernoulli.py`), with a weight of its own. Rows with all values are scored at no cost: what presence
-adds is the same for all of them, and only missing cells are corrected.
+boolean (`families/discrete/bernoulli.py`), with a weight of its own. Rows with all values are scored at no cost: what
+presence adds is the same for all of them, and only missing cells are corrected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags
 from tallybayes.families import Bernoulli
-from tallybayes.families.bernoulli import BernoulliPredictive
+from tallybayes.families.discrete.bernoulli import BernoulliPredictive
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Exact, Sums

@@ -15,7 +15,7 @@ from typing import Any
 from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.tally import Tally
 
 __all__ = ["BOOLEAN", "BlockLayout", "RowReader"]
@@ -32,7 +32,7 @@ class RowReader:
     undecided: columns without any value so far, whose first value selects a family: the general path reads them.
 
     >>> import numpy as np
-    >>> from tallybayes.data.column_spec import ColumnSpec
+    >>> from tallybayes.columns.column_spec import ColumnSpec
     >>> from tallybayes.families import Bernoulli
     >>> schema = Schema("ill", {"smokes": ColumnSpec("smokes", Bernoulli(), "yes or no")})
     >>> reader, values = RowReader(schema, [(("smokes",), Flags, None)]), np.empty(1)

@@ -15,13 +15,13 @@ import numpy as np
 
 from tallybayes.arrays.column import Bag, Codes
 from tallybayes.arrays.sparse_matrix import checked_csr
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table, is_row
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive, RowScore
 from tallybayes.scoring.row_reader import BlockLayout, RowReader
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.table import Table, is_row
 
 __all__ = ["NUMBERS", "ROWS", "SmallBatchScorer", "few_rows"]
 

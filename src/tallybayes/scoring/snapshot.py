@@ -14,14 +14,12 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
-from tallybayes.data.date_parts import UnreadDates, with_date_parts
-from tallybayes.data.label import Labels, find_labels, find_weights
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, Whole
-from tallybayes.data.table import Table, small_frame, to_table
+from tallybayes.columns.batch import columns_to_read, encode_columns, to_known_types
+from tallybayes.columns.date_parts import UnreadDates, with_date_parts
+from tallybayes.columns.label import Labels, find_labels, find_weights
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Codes32, Floats
+from tallybayes.io.read import to_source
 from tallybayes.scoring.interval import IntervalScorer
 from tallybayes.scoring.leave_one_out import LeaveOneOut, in_classes
 from tallybayes.scoring.posterior import Posterior, warn_ruled_out
@@ -29,6 +27,8 @@ from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.small_batch import ROWS, SmallBatchScorer
 from tallybayes.scoring.unseen_categories import UnseenCategories
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.table import Table, small_frame, to_table
 
 __all__ = ["Snapshot", "checked_row"]
 

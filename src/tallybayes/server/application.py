@@ -7,7 +7,10 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from tallybayes.server import (
+from tallybayes.server.http.direct_route import add_endpoints
+from tallybayes.server.http.gateway import Gateway
+from tallybayes.server.http.service import Service
+from tallybayes.server.routes import (
     change_routes,
     event_routes,
     health_routes,
@@ -18,10 +21,7 @@ from tallybayes.server import (
     prediction_routes,
     reference_page,
 )
-from tallybayes.server.api_document import documented
-from tallybayes.server.direct_route import add_endpoints
-from tallybayes.server.gateway import Gateway
-from tallybayes.server.service import Service
+from tallybayes.server.routes.api_document import documented
 from tallybayes.version import __version__
 
 __all__ = ["ROUTES", "create_app", "routed"]

@@ -39,8 +39,8 @@ def demo_rows() -> dict[str, list[dict[str, Any]]]:
     """
     import numpy as np
 
-    from tallybayes.data.schema import Schema
-    from tallybayes.server.uploaded_rows import uploaded_rows
+    from tallybayes.columns.schema import Schema
+    from tallybayes.server.http.uploaded_rows import uploaded_rows
 
     nothing = Schema(None)
     mails = [

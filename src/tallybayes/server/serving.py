@@ -20,11 +20,11 @@ import uvicorn
 from tallybayes.errors import DataWarning, Described, FileError, ParameterError
 from tallybayes.scoring.posterior import RuledOutWarning
 from tallybayes.server.application import create_app
-from tallybayes.server.http_connection import with_patience
-from tallybayes.server.model_folder import ModelFolder
-from tallybayes.server.request_log import log_to_stderr, logger
-from tallybayes.server.server_settings import ServerSettings
-from tallybayes.server.service import Service
+from tallybayes.server.http.http_connection import with_patience
+from tallybayes.server.http.request_log import log_to_stderr, logger
+from tallybayes.server.http.server_settings import ServerSettings
+from tallybayes.server.http.service import Service
+from tallybayes.server.live.model_folder import ModelFolder
 
 __all__ = ["bind", "is_loopback", "serve", "tls_context"]
 

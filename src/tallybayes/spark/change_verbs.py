@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tallybayes import engines
-from tallybayes.data.label import check_label
-from tallybayes.data.table import to_table
+from tallybayes.columns.label import check_label
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.fit_verb import counted, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
+from tallybayes.tables.table import to_table
 
 __all__ = ["forget", "learn"]
 

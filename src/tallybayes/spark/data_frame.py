@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.schema import Schema
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, warn
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, n_elements, with_vectors

@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes import engines
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.label import check_label
-from tallybayes.data.source import Stream
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.label import check_label
 from tallybayes.engines.finish import counted_rows
 from tallybayes.errors import NONE, DataError
 from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluated, finished_evaluation
@@ -25,6 +24,7 @@ from tallybayes.spark.fit_verb import counted
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
+from tallybayes.tables.source import Stream
 
 __all__ = ["evaluate"]
 

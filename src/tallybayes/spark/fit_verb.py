@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.arrays.column import Bag
-from tallybayes.data.label import label_column
-from tallybayes.data.table import to_table
+from tallybayes.columns.label import label_column
 from tallybayes.engines import Plan
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
@@ -28,6 +27,7 @@ from tallybayes.spark.vector_columns import (
     with_vectors,
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.tables.table import to_table
 
 __all__ = ["columns_in_question", "counted", "fit", "fitted_to", "for_elements", "vector_forms", "with_late_columns"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol, HasWeightCol
 
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.options import OPTIONS

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import BinaryType, BooleanType, DataType, DoubleType, StringType, StructField, StructType
 
-from tallybayes.data.batch import columns_to_read
+from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model

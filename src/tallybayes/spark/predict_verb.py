@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.axis import kind_of
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.table import to_table
+from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.formatting import shown
 from tallybayes.model.model import Model
@@ -29,6 +28,7 @@ from tallybayes.spark.scored_columns import with_scored_columns
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
+from tallybayes.tables.table import to_table
 
 __all__ = ["predict"]
 

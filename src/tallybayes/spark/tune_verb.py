@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.data.table import to_table
 from tallybayes.engines.finish import counted_rows
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import check_integer
 from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.model import Model
-from tallybayes.model.weight_selection import select_weights
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.table import to_table
 from tallybayes.tuning import tune as tune_table
 from tallybayes.tuning.tuning_result import Tuning
+from tallybayes.weights.weight_selection import select_weights
 
 __all__ = ["tune"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.arrow import combined, to_numpy, valid_rows
-from tallybayes.data.schema import Schema
+from tallybayes.cells.arrow import combined, to_numpy, valid_rows
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described
 
 __all__ = ["BAG", "Forms", "element_name", "forms_of_sample", "forms_of_schema", "n_elements", "with_vectors"]

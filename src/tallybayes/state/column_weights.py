@@ -8,7 +8,7 @@ column. A score stays a sum, so explanations stay exact. There is one weight for
 class; in the second case the contribution of a column is centred at log sum over c of P(c) P(x_j | c), because its
 level matters where weights differ. That a value is missing may be evidence too, log P(missing | c) or log P(present |
 c), with a weight of its own (`scoring/missing_evidence.py`). `tallybayes.fit` and `tallybayes.tune` fit all of these
-(`scoring/weight_fit.py`); `scoring/weighted_predictive.py` applies them.
+(`weights/weight_fit.py`); `scoring/weighted_predictive.py` applies them.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.date_parts import UnreadDates
-from tallybayes.data.label import to_label_type
-from tallybayes.data.schema import Schema
+from tallybayes.columns.date_parts import UnreadDates
+from tallybayes.columns.label import to_label_type
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Family
 from tallybayes.state.given_probabilities import GivenProbabilities

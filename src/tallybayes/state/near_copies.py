@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.batch import Batch, encode_columns
-from tallybayes.data.label import Labels
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table
+from tallybayes.columns.batch import Batch, encode_columns
+from tallybayes.columns.label import Labels
+from tallybayes.columns.schema import Schema
 from tallybayes.state.row_hash import Hashes, RowHashes
+from tallybayes.tables.table import Table
 
 __all__ = ["NearCopies", "signatures_of"]
 

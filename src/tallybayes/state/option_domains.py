@@ -125,7 +125,7 @@ def _family(value: Any) -> Any:
 
 
 def _families(value: Any) -> Any:
-    from tallybayes.data.column_spec import parse_column
+    from tallybayes.columns.column_spec import parse_column
 
     if isinstance(value, Mapping):
         return {str(column): parse_column(family) for column, family in value.items()}
@@ -141,7 +141,7 @@ def _names(value: Any) -> list[str] | None:
 
 
 def _schema(value: Any) -> Any:
-    from tallybayes.data.schema import Schema
+    from tallybayes.columns.schema import Schema
 
     if value is not None and not isinstance(value, Schema):
         raise _Outside

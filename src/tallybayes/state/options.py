@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Literal
 
-    from tallybayes.data.schema import Schema
+    from tallybayes.columns.schema import Schema
     from tallybayes.families import Family, Smoothing
     from tallybayes.families.family import Unseen
     from tallybayes.state.column_weights import ColumnWeights

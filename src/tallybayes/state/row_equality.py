@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Cells, Codes, Column
-from tallybayes.data.batch import encode_columns, to_known_types
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table, column_values
+from tallybayes.columns.batch import encode_columns, to_known_types
+from tallybayes.columns.schema import Schema
+from tallybayes.tables.table import Table, column_values
 
 __all__ = ["differing_groups", "encoded_rows", "first_cells"]
 

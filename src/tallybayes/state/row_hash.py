@@ -18,8 +18,8 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Key, Reals
 from tallybayes.arrays.token_rules import packed
-from tallybayes.data.batch import Batch
-from tallybayes.families.token_weights import integer_amounts
+from tallybayes.columns.batch import Batch
+from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.tally.key_index import lexicon_of
 

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads, split
 from tallybayes.arrays.column import Bag, Codes, Column, Reals
-from tallybayes.data.batch import Batch
-from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table, concatenated
+from tallybayes.columns.batch import Batch
+from tallybayes.columns.schema import Schema
 from tallybayes.state.row_equality import differing_groups, encoded_rows, first_cells
 from tallybayes.state.row_hash import Hashes, RowHashes
+from tallybayes.tables.table import Table, concatenated
 
 __all__ = ["RowSample", "SampledRows"]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tallybayes.data.column_spec import ColumnSpec
-from tallybayes.data.date_parts import date_fields
-from tallybayes.data.infer import propose, propose_by_type
-from tallybayes.data.table import Raw
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.date_parts import date_fields
+from tallybayes.columns.infer import propose, propose_by_type
 from tallybayes.families import Smoothing
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.options import SETTINGS, SettingOptions
 from tallybayes.state.token_corrections import TokenCorrections
+from tallybayes.tables.table import Raw
 
 __all__ = ["Settings"]
 

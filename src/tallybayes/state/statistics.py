@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.memory_budget import check_budget
-from tallybayes.data.batch import Batch
-from tallybayes.data.schema import Schema
+from tallybayes.columns.batch import Batch
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ForgetError
 from tallybayes.families import Family
 from tallybayes.tally import Exact, Tally

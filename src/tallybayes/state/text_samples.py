@@ -1,4 +1,4 @@
-"""Samples of documents for the selection of the options of text (`families/text_variant.py`).
+"""Samples of documents for the selection of the options of text (`families/tokens/text_variant.py`).
 
 The sample has the documents with the smallest signatures (`row_hash.py`). So it does not depend on the order and the
 batches of the rows, and the sample of two samples is the sample of all their documents. Near copies of a text have one
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import positions, sort_keys
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.distinct_numbers import distinct
-from tallybayes.data.batch import Batch
-from tallybayes.data.schema import Schema
+from tallybayes.columns.batch import Batch
+from tallybayes.columns.schema import Schema
 from tallybayes.families import Family
 from tallybayes.families.sampled_documents import SampledDocuments
-from tallybayes.families.text_variant import DOCUMENTS, PAIRS
-from tallybayes.families.token_weights import integer_amounts
+from tallybayes.families.tokens.text_variant import DOCUMENTS, PAIRS
+from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.state.row_hash import Hashes, document_hashes
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics

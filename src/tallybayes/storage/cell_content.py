@@ -3,7 +3,7 @@
 Columns of Arrow and NumPy stay what they are. Other columns (lists of Python values) become texts: a key as in
 `storage/keys.py`, "[" and a list, "<" and a set, "{" and pairs.
 
->>> from tallybayes.data.table import to_table
+>>> from tallybayes.tables.table import to_table
 >>> table = to_table({"a": [1, None], "b": [{"x": 2}, {"y": 1}]})
 >>> cells_from_bytes(cells_to_bytes(table), 2).columns
 {'a': [1, None], 'b': [{'x': 2}, {'y': 1}]}
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.arrow import combined, is_text_type, strings, to_list, to_numpy, valid_rows
-from tallybayes.data.table import Raw, Table, column_values, is_missing
+from tallybayes.cells.arrow import combined, is_text_type, strings, to_list, to_numpy, valid_rows
 from tallybayes.storage.keys import key_text, text_key
+from tallybayes.tables.table import Raw, Table, column_values, is_missing
 from tallybayes.tally.exact import require
 
 __all__ = ["cells_from_bytes", "cells_to_bytes"]

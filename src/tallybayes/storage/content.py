@@ -24,7 +24,7 @@ import numpy as np
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
 from tallybayes.state.model_state import ModelState

@@ -4,7 +4,7 @@ The content is described in `storage/content.py`, the container with its checksu
 statistics, schema and settings give equal bytes. A damaged file, or one that this library would not write, is a
 `FileError`. Files are replaced as a whole (`atomic_file.py`).
 
->>> from tallybayes.data.schema import Schema
+>>> from tallybayes.columns.schema import Schema
 >>> from tallybayes.state.settings import Settings
 >>> data = state_to_bytes(ModelState(Schema("ill"), Settings()))
 >>> state_from_bytes(data).schema.label

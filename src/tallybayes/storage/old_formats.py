@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.data.old_schema import upgraded_schema
+from tallybayes.columns.old_schema import upgraded_schema
 
 __all__ = ["upgraded"]
 

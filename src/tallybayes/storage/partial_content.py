@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
-from tallybayes.data.date_parts import UnreadDates
-from tallybayes.data.schema import Schema
+from tallybayes.columns.date_parts import UnreadDates
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, TallyError, shorten
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.row_sample import RowSample, SampledRows

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.data.date_format import DateFormat
-from tallybayes.data.number_format import NumberFormat
-from tallybayes.data.schema import Schema
+from tallybayes.cells.date_format import DateFormat
+from tallybayes.cells.number_format import NumberFormat
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.option_domains import CLASS_PRIOR, CLASS_WEIGHTS, FAMILY, STRENGTH, STRENGTHS, Domain

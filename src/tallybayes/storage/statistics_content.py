@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
-from tallybayes.data.column_spec import ColumnSpec
-from tallybayes.data.encode import empty_column
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.encode import empty_column
+from tallybayes.columns.schema import Schema
 from tallybayes.families import Family
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, object_of

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.data.column_spec import Origin, Status
-from tallybayes.data.source import Source, Whole
+from tallybayes.columns.column_spec import Origin, Status
 from tallybayes.errors import DataError
 from tallybayes.model import Model
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Source, Whole
 from tallybayes.tuning.candidate import only, other_families
 from tallybayes.tuning.search import Search
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.source import Kind, Source
-from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 from tallybayes.evaluation import evaluate
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Kind, Source
+from tallybayes.tables.table import Table
 from tallybayes.tuning.candidate import grid
 from tallybayes.tuning.search import UNCHANGED, Progress
 from tallybayes.tuning.tuning_result import Step, Tuning

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Reals
-from tallybayes.data.column_spec import Origin, Status
-from tallybayes.data.schema import Schema
+from tallybayes.columns.column_spec import Origin, Status
+from tallybayes.columns.schema import Schema
 from tallybayes.families import FAMILIES, Family
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model

@@ -17,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Cells, Column, Reals
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels
-from tallybayes.data.source import BadRows, Kind, Source
-from tallybayes.data.table import Table
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.fold_assignment import FoldAssigner
+from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.model import Model
-from tallybayes.scoring.held_out import FAR
 from tallybayes.scoring.leave_one_out import corrected_rows
 from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.scorer import Block
-from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import BadRows, Kind, Source
+from tallybayes.tables.table import Table
 from tallybayes.tally import Tally
+from tallybayes.weights.held_out import FAR
+from tallybayes.weights.weight_fit import losses_of
 
 __all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
 

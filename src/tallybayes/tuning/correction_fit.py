@@ -20,13 +20,13 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Indices
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.data.source import Source
 from tallybayes.model import Model
-from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.scoring.weighted_predictive import unweighted
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
+from tallybayes.tables.source import Source
 from tallybayes.tuning.column_evidence import sampled
 from tallybayes.tuning.tuning_result import Step, Tuning
+from tallybayes.weights.weight_fit import losses_of
 
 __all__ = ["corrected", "fit_token_corrections"]
 

@@ -21,17 +21,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Stream, as_columns
+from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed
+from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 from tallybayes.scoring.scorer import Block
-from tallybayes.scoring.weight_fit import centred
+from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
+from tallybayes.weights.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 

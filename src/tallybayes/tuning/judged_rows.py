@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Codes32, Floats
-from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.tuning.tuning_result import Estimate
+from tallybayes.weights.weight_fit import losses_of
+from tallybayes.weights.weight_selection import WeightFit
 
 __all__ = ["JudgedRows", "Mixture", "mixture"]
 

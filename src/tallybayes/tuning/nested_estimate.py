@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
-from tallybayes.data.schema import Schema
+from tallybayes.columns.schema import Schema
 from tallybayes.model import Model
-from tallybayes.model.weight_selection import LEAST_ROWS, WeightFit
 from tallybayes.model.weighting import learn_sampled
-from tallybayes.scoring.held_out import FAR
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.judged_rows import JudgedRows
 from tallybayes.tuning.tuning_result import Estimate
+from tallybayes.weights.held_out import FAR
+from tallybayes.weights.weight_selection import LEAST_ROWS, WeightFit
 
 __all__ = ["nested_estimate"]
 

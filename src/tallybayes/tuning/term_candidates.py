@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
-from tallybayes.data.cell_cuts import inputs_of_sizes
-from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.column_spec import ColumnSpec, Origin, Status
-from tallybayes.data.schema import Schema
+from tallybayes.columns.cell_cuts import inputs_of_sizes
+from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
+from tallybayes.columns.schema import Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
-from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import centred
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tuning.interaction_search import PairGains, pair_gains
+from tallybayes.weights.weight_fit import centred
+from tallybayes.weights.weight_selection import WeightFit
 
 __all__ = ["CountedTerms", "Pair", "TermCandidates"]
 

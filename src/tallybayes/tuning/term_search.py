@@ -1,7 +1,7 @@
 """What tuning adds to the columns of a model: weights, corrections of values, interactions, one-dependence.
 
 Everything is judged on a sample of rows that were subtracted from the sums before they were scored
-(`scoring/held_out.py`). Weights are fitted first. If what they get wrong does not look like an interaction of any pair
+(`weights/held_out.py`). Weights are fitted first. If what they get wrong does not look like an interaction of any pair
 of columns, no terms are tried: all of them serve columns that depend on each other.
 
 The sample is divided into two parts. On one part the weights are fitted, interactions are looked for and terms are
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.model import Model
-from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import FittedWeights, fit_weights
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.interaction_search import PairGains
 from tallybayes.tuning.judged_rows import JudgedRows, Mixture, mixture
 from tallybayes.tuning.term_candidates import CountedTerms, Pair, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Step
+from tallybayes.weights.weight_fit import FittedWeights, fit_weights
+from tallybayes.weights.weight_selection import WeightFit
 
 __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 

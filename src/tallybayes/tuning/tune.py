@@ -12,16 +12,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
-from tallybayes.data.column_spec import ColumnSpec
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, Stream, as_columns
+from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
+from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.model.weighting import learn_sampled, weighted
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tables.source import Source, Stream, as_columns
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation

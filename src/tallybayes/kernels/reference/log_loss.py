@@ -1,4 +1,4 @@
-"""The log loss of a weighted sum of evidence and its gradient, for fitting column weights (`scoring/weight_fit.py`)."""
+"""The log loss of a weighted sum of evidence and its gradient, for fitting column weights (`weights/weight_fit.py`)."""
 
 import numpy as np
 

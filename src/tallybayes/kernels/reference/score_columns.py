@@ -203,7 +203,7 @@ def add_events(
     start: int,
     stop: int,
 ) -> int:
-    """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
+    """Add the log of the negative binomial (`families/numbers/poisson.py`), or of the Poisson without shapes.
 
     `shape`, `rate`, `silent` and `weights` are (columns, classes). The log is multiplied by the weight, if there are
     weights; a cell that is silent or has the weight 0 contributes nothing. Returns the first place of a value that is

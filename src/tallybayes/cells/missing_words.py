@@ -1,0 +1,150 @@
+"""Words that mean a missing value in cells of text, and cells without the spaces around them.
+
+A word is compared without the spaces around it and in any case: `NA`, ` na ` and `Na` are one word. The bytes of the
+cells are looked at first (how long each is, how it begins and ends), so that a column without such words costs little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows
+
+__all__ = ["USUAL", "MissingWords", "trimmed"]
+
+USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
+_OFTEN = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", ".", "?")
+_SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with which white space can begin
+_SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
+_SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/csv_cells.py`)
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class MissingWords:
+    """The words that were given: besides the usual ones, or instead of them; an empty cell is always missing.
+
+    >>> cells = pa.array([" NA", "none", "-", "-9", "Ulm "])
+    >>> MissingWords(("-9",)).cleaned(cells).to_pylist()
+    [None, None, None, None, 'Ulm']
+    >>> MissingWords(("-9",), only=True).cleaned(cells).to_pylist()
+    ['NA', 'none', '-', None, 'Ulm']
+    """
+
+    words: tuple[str, ...] = ()
+    only: bool = False
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """All words, trimmed and in lower case."""
+        used = self.words if self.only else (*USUAL, *self.words)
+        return frozenset({"", *(word.strip().lower() for word in used)})
+
+    @cached_property
+    def spellings(self) -> tuple[str, ...]:
+        """The words as they are written most often, for readers that compare cells exactly: each costs a little."""
+        return tuple(dict.fromkeys(["", *(() if self.only else _OFTEN), *(word.strip() for word in self.words)]))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The words that are numbers themselves, such as -999."""
+        return tuple(sorted(word for word in self.folded if _is_number(word)))
+
+    def cleaned(self, cells: Any) -> Any:
+        """Cells of text without the spaces around them, and null in place of the words; other cells as they are."""
+        if not pa.types.is_string(cells.type) and not pa.types.is_large_string(cells.type):
+            return cells
+        marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
+        if (marks & _SPACE).any():
+            cells = pc.utf8_trim_whitespace(cells)
+            marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
+        found = self._words_among(cells, np.flatnonzero(marks & _WORD))
+        if not len(found):
+            return cells
+        there = np.ones(len(cells), bool)
+        there[found] = False
+        return pc.if_else(_booleans(there), cells, pa.nulls(1, cells.type)[0])
+
+    def n_none(self, cells: Any, cleaned: Any) -> int:
+        """How many cells were the word None, in any case, and are missing: of the words, it may be a category."""
+        if cleaned.null_count == cells.null_count:
+            return 0
+        words = cells.filter(pc.and_(pc.is_valid(cells), pc.is_null(cleaned)))
+        return int(pc.match_substring_regex(words, r"^\s*(?i:none)\s*$").true_count)
+
+    def _words_among(self, cells: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of some rows in which trimmed cells are one of the words."""
+        rows = rows[valid_rows(cells)[rows]] if cells.null_count else rows
+        if not len(rows):
+            return rows
+        hits = pc.is_in(
+            pc.utf8_lower(cells.take(integers(rows))), value_set=strings(sorted(self.folded)).cast(cells.type)
+        )
+        found: NDArray[np.int64] = rows[to_numpy(hits)]
+        return found
+
+    @cached_property
+    def _first_bytes(self) -> Bytes:
+        """The bytes with which white space or a word begins."""
+        return _marked(_SPACES, {form.encode()[0] for form in self._forms})
+
+    @cached_property
+    def _last_bytes(self) -> Bytes:
+        """The bytes with which white space or a word ends; beyond ASCII any may, in one case or another."""
+        return _marked(_SPACE_ENDS, {*range(128, 256), *(form.encode()[-1] for form in self._forms)})
+
+    @property
+    def _forms(self) -> set[str]:
+        """The words that are not empty, in all cases that they are usually written in."""
+        return {form for word in self.folded - {""} for form in (word, word.upper(), word.title())}
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(len(form.encode()) for word in self.folded for form in (word, word.upper()))
+
+
+def trimmed(cells: Any) -> Any:
+    """Cells of text without the spaces around them.
+
+    >>> trimmed(pa.array([" yes", "no", None, "\u00a0"])).to_pylist()
+    ['yes', 'no', None, '']
+    """
+    marks = _marks(cells, _marked(_SPACES), _marked(_SPACE_ENDS), 0)
+    return pc.utf8_trim_whitespace(cells) if (marks & _SPACE).any() else cells
+
+
+def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
+    """For every byte, what may begin or end with it."""
+    result = np.zeros(256, np.uint8)
+    result[[*spaces]] |= _SPACE
+    result[[*words]] |= _WORD
+    return result
+
+
+def _marks(cells: Any, first: Bytes, last: Bytes, longest: int) -> Bytes:
+    """What cells of text may be, by how they begin and end; nulls are not told apart."""
+    bounds, content, _ = text_buffers(cells)
+    found: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
+    return found
+
+
+def _booleans(values: NDArray[np.bool_]) -> Any:
+    bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return word != "nan"

@@ -1,0 +1,116 @@
+"""Which columns are dates, and what a column decides for all its cells: day or month first, the unit of an epoch."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.cells.arrow import combined, is_text_type, to_list, to_numpy
+from tallybayes.cells.date_format import DateFormat, day_first_of, parse_date
+from tallybayes.columns.encode_categories import text_codes
+from tallybayes.errors import warn
+from tallybayes.tables.table import Raw, is_missing, is_number
+
+__all__ = ["are_dates", "decided", "is_date_type"]
+
+_SAMPLE = 1000  # distinct texts that are parsed to recognise a column
+_FEW = 20  # below this many cells a single odd word is a larger share
+_SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
+_MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
+_TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
+
+
+def are_dates(texts: Mapping[str, int]) -> bool:
+    """Whether distinct texts, with how often each occurs, are those of a column of dates.
+
+    >>> are_dates({"31.12.2024": 5, "1.1.2025": 3, "unknown": 1}), are_dates({"1-5": 1, "10:30 in the morning": 1})
+    (True, False)
+    """
+    some = list(itertools.islice(((text, n) for text, n in texts.items() if text.strip()), _SAMPLE))
+    total = sum(n for _, n in some)
+    if not total or not any(_is_date(text) for text, _ in some[:_FEW]):
+        return False
+    n_dates = sum(n for text, n in some if _is_date(text))
+    return n_dates >= (_SHARE if total >= _FEW else _SHARE_OF_FEW) * total
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a date, read either way; eight digits alone are a number."""
+    if text.strip().isdigit():
+        return False
+    return parse_date(text) is not None or parse_date(text, day_first=False) is not None
+
+
+def is_date_type(value: Any) -> bool:
+    """Whether a value is a date or a time of Python, pandas or NumPy."""
+    return isinstance(value, _TIMES)
+
+
+def decided(name: str, raw: Raw, form: DateFormat) -> DateFormat:
+    """The format with what the whole column decides; where both readings fit all cells, there is a warning.
+
+    >>> str(decided("day", ["31/01/2024", "02/01/2024"], DateFormat()))
+    'date:day_first'
+    >>> str(decided("at", [1.7e9, 1.6e9], DateFormat(epoch="auto")))
+    'date:epoch=s'
+    """
+    if form.epoch == "auto":
+        return replace(form, epoch=_unit(raw))
+    if form.day_first is not None or form.epoch is not None:
+        return form
+    day_first, ambiguous = day_first_of(texts := _texts(raw))
+    if not any("/" in text or "." in text or "-" in text for text in texts) or not _has_order(texts):
+        return form
+    if ambiguous:
+        order, other = ("day", "month") if day_first else ("month", "day")
+        hint = f"families={{{name!r}: 'date:{other}_first'}} (--as {name}=date:{other}_first) reads it the other way"
+        warn(f"{next(iter(ambiguous))!r} was read with the {order} first", column=name, hint=hint)
+    return replace(form, day_first=day_first)
+
+
+def _has_order(texts: Mapping[str, int]) -> bool:
+    """Whether a text can be read in two ways at all."""
+    return any(parse_date(text, day_first=True) != parse_date(text, day_first=False) for text in texts)
+
+
+def _texts(raw: Raw) -> Mapping[str, int]:
+    """The distinct texts of a column and how often each occurs."""
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+        if not is_text_type(kind):
+            return {}
+        codes, values = text_codes(combined(raw))
+        counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+        return {text: n for text, n in zip(values, counts, strict=True) if isinstance(text, str)}
+    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "UO":
+        return {}
+    return Counter(value for value in raw if isinstance(value, str))
+
+
+def _unit(raw: Raw) -> str:
+    """The unit of an epoch by the magnitude of its middle value."""
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        whole = combined(raw)
+        is_plain = pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)
+        raw = to_numpy(whole.cast(pa.float64(), safe=False)) if is_plain else to_list(whole)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiu":
+        numbers = raw.astype(np.float64)
+    else:
+        numbers = np.array([_number(value) for value in raw if not is_missing(value)], np.float64)
+    there = np.abs(numbers[np.isfinite(numbers)])
+    middle = float(np.median(there)) if len(there) else 0.0
+    return next((unit for limit, unit in _MAGNITUDES if middle < limit), "ns")
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value) if is_number(value) or isinstance(value, str) else np.nan
+    except (ValueError, OverflowError):
+        return np.nan

@@ -1,0 +1,115 @@
+"""Columns of lists, maps, separated text or sparse rows, encoded as bags of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.arrays.axis import sort_keys
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Bag, Key
+from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.cells.arrow import combined, to_list
+from tallybayes.columns.encode_categories import check_key, text_codes
+from tallybayes.errors import DataError, Described
+from tallybayes.tables.table import Raw, is_missing, is_number
+
+__all__ = ["to_bag"]
+
+_AMOUNT = "an amount (a finite number that is not negative)"
+
+
+def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
+    """Bags of tokens: sparse rows, lists, maps, or text split at a separator."""
+    if is_sparse(raw):
+        return _sparse_bag(name, raw.tocsr())
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
+            return _text_bag(name, combined(raw), separator)
+        raw = [dict(row) if isinstance(row, list) and pa.types.is_map(raw.type) else row for row in to_list(raw)]
+    index: dict[Key, int] = {}
+    indptr = [0]
+    indices: list[int] = []
+    amounts: list[float] = []
+    present = np.ones(len(raw), bool)
+    for row, value in enumerate(raw):
+        if is_missing(value):
+            present[row] = False
+            indptr.append(len(indices))
+            continue
+        for token, amount in _tokens(name, row, value, separator).items():
+            if token not in index:
+                check_key(token, "a token", name, row)
+            indices.append(index.setdefault(token, len(index)))
+            amounts.append(amount)
+        indptr.append(len(indices))
+    return Bag(
+        np.array(indptr, np.int64),
+        np.array(indices, np.int64),
+        np.array(amounts, np.float64),
+        list(index),
+        None if present.all() else present,
+    )
+
+
+def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
+    """Bags of text: each distinct text is split once."""
+    codes, values = text_codes(raw)
+    try:
+        once = to_bag(name, values, separator)
+    except DataError as error:
+        raise error.at(row=int(np.argmax(codes == error.row))) from None
+    amounts = None if separator is not None else once.amounts
+    return Bag(once.indptr, once.indices, amounts, once.keys, None if raw.null_count == 0 else codes >= 0, codes)
+
+
+def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key, float]:
+    """The tokens of one bag and their amounts."""
+    if isinstance(value, str) and separator is not None:
+        return dict.fromkeys((part.strip() for part in value.split(separator) if part.strip()), 1.0)
+    bag: dict[Key, float] = {}
+    if isinstance(value, Mapping):
+        for token, amount in value.items():
+            if is_missing(amount):
+                continue
+            if not is_number(amount) or not 0 <= amount < np.inf:
+                raise DataError(_AMOUNT, got=amount, column=name, row=row)
+            if amount:
+                bag[token] = float(amount)
+        return bag
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for token in sort_keys(value) if isinstance(value, (set, frozenset)) else value:
+            if not is_missing(token):
+                bag[token] = bag.get(token, 0.0) + 1.0
+        return dict.fromkeys(bag, 1.0) if separator is not None else bag
+    expected = "a list of tags or text with tags" if separator is not None else "a list of tokens or a map of amounts"
+    raise DataError(expected, got=value, column=name, row=row)
+
+
+def _sparse_bag(name: str, matrix: Any) -> Bag:
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    data = matrix.data
+    if data.dtype.kind not in "fiub":
+        raise DataError(_AMOUNT, got=Described(f"values of type {data.dtype}"), column=name)
+    if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
+        data = data.astype(np.float64)
+    # One pass: as unsigned integers, the bits of negative numbers, infinities and NaN are the greatest.
+    bits = data.view(f"u{data.dtype.itemsize}")
+    limit = np.array(np.inf, data.dtype).view(bits.dtype) if data.dtype.kind == "f" else np.iinfo(data.dtype).max + 1
+    tops = in_threads(lambda start, stop: bits[start:stop].max(initial=0), len(data))
+    if max(tops) >= limit and not np.all((data >= 0) & (data < np.inf)):  # -0.0 is allowed
+        place = int(np.argmax(~((data >= 0) & (data < np.inf))))
+        row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+        raise DataError(
+            _AMOUNT, got=Described(f"{data[place]} at column {matrix.indices[place]}"), column=name, row=row
+        )
+    return Bag(matrix.indptr, matrix.indices, data, range(matrix.shape[1]))

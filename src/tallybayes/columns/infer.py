@@ -1,0 +1,302 @@
+"""A family for each column, proposed from the data with a reason that users can read and overrule.
+
+booleans, and numbers that are only 0 and 1   bernoulli
+numbers                                       histogram (or the family given by `numeric=`)
+text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
+text with |, ; or , between values; sets      tags
+lists, maps, sparse matrices                  multinomial
+prose                                         text
+dates and times                               none of its own: its parts have (`columns/date_parts.py`)
+identifiers                                   none: the column is excluded
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Codes
+from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.cells.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.cells.date_format import DateFormat
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.cells.known_order import known_order
+from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
+from tallybayes.columns.date_inference import are_dates, is_date_type
+from tallybayes.columns.encode import as_codes, as_reals
+from tallybayes.columns.encode_categories import text_codes
+from tallybayes.columns.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
+from tallybayes.columns.whole_numbers import has_fraction
+from tallybayes.errors import DataError
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
+from tallybayes.tables.table import Raw, is_missing, is_number, plain_reals
+
+__all__ = ["SAMPLE", "propose", "propose_by_type", "with_key_form"]
+
+SAMPLE = 10_000  # rows that are examined before the whole column is
+_BOOLEANS = "booleans"
+_REALS = "real numbers"
+_DATES = "dates and times"
+_DURATIONS = "durations have no family"
+_SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
+_SEPARATORS = "|;,"
+_FEW = 100  # rows that mostly tell whether numbers are only 0 and 1
+_MANY = 100  # distinct integers from which their number is not mentioned
+# Thai, Khmer, Chinese ...
+_NO_SPACES = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
+_SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
+_SOME = 1000  # texts whose words are counted
+_LONG = 200  # mean number of characters from which text that hardly repeats can only be prose
+_WORDS = 4  # mean number of words from which text that hardly repeats is prose
+_LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
+
+
+def propose(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
+    """The family of a column and the reason for it.
+
+    >>> from tallybayes.families import Histogram
+    >>> propose("fever", [True, None, False], Histogram())
+    ColumnSpec(name='fever', family=Bernoulli(), reason='booleans')
+    """
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        return _from_numbers(name, raw, numeric)
+    if is_sparse(raw):
+        return ColumnSpec(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        try:
+            return _from_arrow(name, raw, numeric)
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise DataError("a column that can be read", got=str(raw.type), column=name, hint=str(error)) from error
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
+        return _dates(name) if raw.dtype.kind == "M" else ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS)
+    return _from_values(name, list(raw), numeric)
+
+
+def propose_by_type(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
+    """The family of a column by the type of its first value alone: for streams, where few rows are known.
+
+    >>> from tallybayes.families import Gaussian
+    >>> str(propose_by_type("zero", [0.0], Gaussian()).family), str(propose_by_type("w", ["a|b"], Gaussian()).family)
+    ('gaussian', 'categorical')
+    """
+    if is_sparse(raw):
+        return propose(name, raw, numeric)
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        raw = _values(raw)
+    elif isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
+        raw = raw[~np.isnan(raw)][:1].tolist()
+    value = next(itertools.filterfalse(is_missing, raw), None)
+    if value is None:
+        return ColumnSpec.unused(name, Status.UNDECIDED)
+    if is_number(value):
+        is_boolean = isinstance(value, (bool, np.bool_))
+        return ColumnSpec(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
+    return (
+        ColumnSpec(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+    )
+
+
+def with_key_form(field: ColumnSpec, raw: Raw) -> ColumnSpec:
+    """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
+
+    >>> with_key_form(ColumnSpec("smokes", Categorical(), "text"), ["no", "yes"]).key_form
+    KeyForm(words=('no', 'yes'))
+    """
+    if field.family is None or field.family.column is not Codes or field.key_form is not None:
+        return field
+    try:
+        column = as_codes(field.name, raw[:SAMPLE])
+    except DataError:  # learning names the row, or skips it
+        return field
+    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
+    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
+    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
+    return field if form is None else replace(field, key_form=form)
+
+
+def _values(raw: Any) -> Iterator[Any]:
+    """The values of an Arrow array that are not null, one after the other."""
+    for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
+        for i in np.flatnonzero(valid_rows(chunk)).tolist():
+            yield to_list(chunk[i : i + 1])[0]
+
+
+def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
+    kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+    is_text = is_text_type(kind)
+    if pa.types.is_boolean(kind):
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
+    if pa.types.is_temporal(kind):
+        return ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
+    if pa.types.is_dictionary(raw.type):
+        return _from_dictionary(name, combined(raw))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        numbers = to_numpy(combined(as_doubles(raw.drop_null())))
+        return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
+    if pa.types.is_map(kind):
+        return ColumnSpec(name, Multinomial(), "maps of amounts")
+    if raw.null_count == len(raw):
+        if is_text:
+            return ColumnSpec(name, Categorical(), "text, no values yet", origin=Origin.BY_TYPE)
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return ColumnSpec(name, Multinomial(), "lists of tokens, no values yet", origin=Origin.BY_TYPE)
+        return ColumnSpec.unused(name, Status.UNDECIDED)
+    if is_text:
+        codes, values = text_codes(combined(raw))
+        return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
+    return _from_values(name, to_list(raw), numeric)
+
+
+def _from_dictionary(name: str, raw: Any) -> ColumnSpec:
+    """From a dictionary of values, which may have an order of its own, as an ordered categorical of pandas has."""
+    values = to_list(raw.dictionary)
+    if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
+        return ColumnSpec(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
+    if all(isinstance(value, str) for value in values):
+        if are_dates(dict.fromkeys(values, 1)):
+            return _dates(name)
+        if (order := known_order(values)) is not None:
+            return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    return ColumnSpec(name, Categorical(), f"dictionary of {len(values)} values")
+
+
+def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> ColumnSpec:
+    if values.dtype == np.bool_:
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
+    integral = values.dtype.kind in "iu" if integral is None else integral
+    if not integral and has_fraction(values[:_FEW]):  # mostly: then nothing else can be true
+        return ColumnSpec(name, numeric, _REALS)
+    for part in (values[:_FEW], values[:SAMPLE], values):
+        there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
+        if not np.all((there == 0) | (there == 1)):
+            break
+    else:
+        if len(np.unique(there)) == 2:
+            return ColumnSpec(name, Bernoulli(), "only 0 and 1", only_bits=True)
+    sample = values[: SAMPLE + 1]
+    whole = sample[~np.isnan(sample)] if sample.dtype.kind == "f" else sample
+    # Reals without a fraction are whole numbers with gaps, or the name says so; others are taken for measurements.
+    if integral or len(whole) < len(sample) or named_as_identifier(name):
+        is_whole = integral or (np.all(np.isfinite(whole)) and np.all(whole == np.floor(whole)))
+        if is_whole and (reason := number_identifier(name, whole)) is not None:
+            return ColumnSpec.unused(name, Status.NUMBER_IDENTIFIER, reason)
+    return ColumnSpec(name, numeric, _describe_numbers(sample, integral))
+
+
+def _describe_numbers(values: np.ndarray, integral: bool) -> str:
+    """What kind of numbers they are, in words."""
+    if not integral and values.dtype.kind == "f" and has_fraction(values):
+        return _REALS
+    there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if not integral and not len(there):
+        return _REALS
+    n_values = len(np.unique(there))
+    return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"
+
+
+def _distinct(n_values: int) -> str:
+    return f"{n_values} distinct value{'s' if n_values != 1 else ''}"
+
+
+def _from_values(name: str, values: list[Any], numeric: Family) -> ColumnSpec:
+    types = set(map(type, values))
+    if str in types and types <= {str, type(None)}:  # nothing else to ask of every value
+        texts = values if type(None) not in types else [value for value in values if value is not None]
+        return _from_text(name, Counter(texts))
+    if (reals := plain_reals(values)) is not None and len(known := reals[~np.isnan(reals)]):
+        integral = float not in types or all(type(value) is int or is_missing(value) for value in values)
+        return _from_numbers(name, known, numeric, integral=integral)
+    there = list(itertools.filterfalse(is_missing, values))
+    if not there:
+        return ColumnSpec.unused(name, Status.UNDECIDED)
+    if all(isinstance(value, (bool, np.bool_)) for value in there):
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
+    if all(map(is_number, there)):
+        integral = all(isinstance(value, (int, np.integer)) for value in there)
+        return _from_numbers(name, as_reals(name, there).values, numeric, integral=integral)
+    if isinstance(there[0], str):
+        return _from_text(name, Counter(map(str, there)))
+    if isinstance(there[0], (bytes, int, float)):
+        return ColumnSpec(name, Categorical(), f"values of type {type(there[0]).__name__}")
+    return _from_container(name, there[0], there[:SAMPLE])
+
+
+def _from_container(name: str, first: Any, values: Iterable[Any]) -> ColumnSpec:
+    """From a list, set or map, and more values like it: encoding refuses what is not like it."""
+    if isinstance(first, _SETS):
+        return ColumnSpec(name, Tags(), "sets")
+    if isinstance(first, Mapping):
+        inner = [v for value in values if isinstance(value, Mapping) for v in value.values()]
+        plain = all(v is None or is_number(v) for v in inner)
+        return ColumnSpec(name, Multinomial(), "maps of amounts") if plain else ColumnSpec.unused(name, Status.NESTED)
+    if isinstance(first, _LISTS):
+        inner = [v for value in values if isinstance(value, _LISTS) for v in value]
+        plain = not any(isinstance(v, (list, dict)) for v in inner)
+        return ColumnSpec(name, Multinomial(), "lists of tokens") if plain else ColumnSpec.unused(name, Status.NESTED)
+    if is_date_type(first):
+        return _dates(name)
+    return ColumnSpec.unused(name, Status.NO_FAMILY, f"values of type {type(first).__name__} have no family")
+
+
+def _dates(name: str) -> ColumnSpec:
+    return ColumnSpec(name, None, _DATES, dates=DateFormat())
+
+
+def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
+    """From the distinct texts and how often each occurs."""
+    n_values, n_rows = len(values), sum(values.values())
+    some = list(itertools.islice(values, _SOME))
+    if n_rows >= IDENTIFIER_ROWS and n_values > n_rows / 10 and are_hashes(some):
+        reason = f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows"
+        return ColumnSpec.unused(name, Status.IDENTIFIER, reason)
+    if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
+        return ColumnSpec(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
+    if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
+        return _prose(name, some)
+    if are_dates(values):
+        return _dates(name)
+    if (order := known_order(values)) is not None:
+        return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
+    for separator in _SEPARATORS:
+        if n_parts := _n_tags(values, separator, n_rows):
+            return ColumnSpec(name, Tags(separator), f"{n_parts} tags separated by {separator}")
+    if n_rows > 1 and n_values > n_rows / 2:
+        if np.mean([len(value.split()) for value in some]) >= _WORDS:
+            return _prose(name, some)
+        if n_rows >= IDENTIFIER_ROWS:
+            return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
+    return ColumnSpec(name, Categorical(), f"text, {_distinct(n_values)}")
+
+
+def _n_without_spaces(texts: list[str]) -> int:
+    """How many characters belong to writing without spaces between words."""
+    return sum(len(re.findall(_NO_SPACES, text)) for text in texts if not text.isascii())
+
+
+def _prose(name: str, some: list[str]) -> ColumnSpec:
+    words = np.mean([len(value.split()) for value in some])
+    return ColumnSpec(name, Text(), f"prose: {words:.0f} words on average, few texts repeat")
+
+
+def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
+    """How many distinct tags there are if the texts are tags with this separator, else 0.
+
+    A bar has no other use; a comma or semicolon must give fewer parts than there are texts, because it also occurs in
+    names ("Smith, John").
+    """
+    separated = sum(n for value, n in values.items() if separator in value)
+    if not separated or separated < _SEPARATED * n_rows:
+        return 0
+    parts = {part.strip() for value in values for part in value.split(separator)} - {""}
+    if separator != "|" and sum(n for value, n in values.items() if re.match(_SINGLE_NUMBER, value)) > separated / 2:
+        return 0  # 1,5 and 5,201 are numbers, whatever else is among them
+    few = max(50, n_rows // 2) if separator == "|" else min(len(values) // 2, n_rows // 5)
+    return len(parts) if len(parts) <= few else 0

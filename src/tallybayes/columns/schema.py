@@ -1,0 +1,231 @@
+"""The columns of a model: the family of each and the reason for it; excluded columns have no family."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from tallybayes.atomic_file import write_file
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.cells.missing_words import MissingWords
+from tallybayes.cells.number_format import NumberFormat
+from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgraded_schema
+from tallybayes.errors import Described, FileError, ParameterError, TallyError
+from tallybayes.families import Family
+from tallybayes.notebook_view import TextGrid, data_frame, html_view
+
+__all__ = ["Schema"]
+
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "columns")
+
+
+class _Used(NamedTuple):
+    """What follows from the columns of a schema: it is asked for many times for every batch of rows."""
+
+    columns: dict[str, ColumnSpec]  # a copy of those that it follows from
+    families: dict[str, Family]
+    derived: dict[str, ColumnSpec]
+    formats: dict[str, NumberFormat]
+    date_parts: dict[str, dict[str, str]]
+
+    @classmethod
+    def of(cls, columns: dict[str, ColumnSpec]) -> _Used:
+        names = sorted(columns)
+        families = {name: family for name in names if (family := columns[name].family) is not None}
+        derived = {name: columns[name] for name in names if columns[name].inputs and name in families}
+        formats = {name: spec.format for name, spec in columns.items() if spec.format is not None}
+        parts: dict[str, dict[str, str]] = {}
+        for name in sorted(_counted(families, derived)):
+            if name in columns and (part := columns[name].part) is not None:
+                parts.setdefault(part.column, {})[name] = part.part
+        return cls(dict(columns), families, derived, formats, parts)
+
+
+def _counted(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
+    """The columns that are counted, by themselves or for derived columns."""
+    return {*families.keys() - derived.keys(), *(own.column for spec in derived.values() for own in spec.inputs)}
+
+
+@dataclass(repr=False)
+class Schema:
+    """The columns of a model by name, printable.
+
+    >>> from tallybayes.families import Gaussian
+    >>> print(Schema("y", {"age": ColumnSpec("age", Gaussian(), "real numbers")}))
+    label: y
+    age   gaussian   real numbers
+    """
+
+    label: str | None
+    columns: dict[str, ColumnSpec] = field(default_factory=dict)
+    weight: str | None = None
+    missing: MissingWords | None = None  # the words that mean a missing value in files of text, if they were given
+    label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
+    bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
+    _remembered: _Used | None = field(default=None, init=False, compare=False)
+
+    @property
+    def _used(self) -> _Used:
+        """What follows from the columns, which may be changed in place: computed anew when they have been."""
+        found = self._remembered
+        if found is None or found.columns != self.columns:
+            self._remembered = found = _Used.of(self.columns)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what is remembered."""
+        return self.__dict__ | {"_remembered": None}
+
+    @property
+    def families(self) -> dict[str, Family]:
+        """The family of every column that is used, in the order of their names."""
+        return self._used.families.copy()
+
+    @property
+    def derived(self) -> dict[str, ColumnSpec]:
+        """The columns that are used and computed from other columns, in the order of their names."""
+        return self._used.derived.copy()
+
+    @property
+    def formats(self) -> dict[str, NumberFormat]:
+        """How cells of text are read as numbers, of the columns where they are not plain."""
+        return self._used.formats.copy()
+
+    @property
+    def columns_counted(self) -> list[str]:
+        """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
+        used = self._used
+        return sorted(_counted(used.families, used.derived))
+
+    @property
+    def columns_in_use(self) -> list[str]:
+        """The columns of the table that the model uses, in the order of names: a column of dates, not its parts."""
+        parts = {name: date for date, names in self.date_parts.items() for name in names}
+        return sorted({parts.get(name, name) for name in self.columns_counted})
+
+    @property
+    def date_parts(self) -> dict[str, dict[str, str]]:
+        """By column of dates, the columns that are parts of it and are used, each with the name of the part."""
+        return {column: dict(parts) for column, parts in self._used.date_parts.items()}
+
+    def family_of(self, name: str) -> Family | None:
+        """The family of one column; None if it is excluded or unknown."""
+        spec = self.columns.get(name)
+        return None if spec is None else spec.family
+
+    def family_name(self, name: str) -> str:
+        """The family of a column for people; "input" if it is used for derived columns only, else "excluded"."""
+        spec = self.columns[name]
+        if spec.dates is not None:
+            return str(spec.dates)
+        if spec.family is not None:
+            return spec.family.display_name()
+        is_input = any(name == own.column for derived in self.derived.values() for own in derived.inputs)
+        return "input" if is_input else "excluded"
+
+    def copy(self) -> Schema:
+        """A copy that can be changed."""
+        return replace(self, columns=dict(self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain values, as it is written to files."""
+        return {
+            "label": self.label,
+            **({"label_form": list(self.label_form.words)} if self.label_form is not None else {}),
+            **({"bins": list(self.bins.edges)} if self.bins is not None else {}),
+            "weight": self.weight,
+            "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
+            **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
+            "columns": {name: spec.to_dict() for name, spec in self.columns.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Schema:
+        """The schema from plain values, every one of them checked.
+
+        >>> Schema.from_dict({"label": "y", "columns": {"genre": {"family": "tags:;"}}}).families
+        {'genre': Tags(separator=';')}
+        """
+        if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
+            raise ParameterError("a schema: an object with label and columns", got=given)
+        if unknown := given.keys() - set(_ENTRIES):
+            raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
+        for name in ("label", "weight"):
+            if not isinstance(given.get(name), (str, type(None))):
+                raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
+        columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
+        for name in {own.column for spec in columns.values() for own in spec.inputs} & columns.keys():
+            if columns[name].family is None and "status" not in given["columns"][name]:
+                columns[name] = replace(columns[name], status=Status.INPUT)
+        form, bins = KeyForm.from_list(given.get("label_form")), LabelBins.from_list(given.get("bins"))
+        return cls(given.get("label"), columns, given.get("weight"), _missing_words(given), form, bins)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
+        text = json.dumps({"format": SCHEMA_FORMAT, **self.to_dict()}, indent=2, ensure_ascii=False) + "\n"
+        write_file(path, text.encode("utf-8", "backslashreplace"), "the schema")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """The schema in a file that `save` wrote."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls.from_dict(upgraded_schema(json.load(file)))
+        except OSError as error:
+            raise FileError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
+        except TallyError as error:
+            raise FileError(f"a schema cannot be read from it: {error}", file=os.fspath(path)) from error
+        except (ValueError, RecursionError) as error:
+            expected, line = "a schema, as Schema.save (--save-schema) writes it", getattr(error, "lineno", None)
+            raise FileError(
+                expected, got=Described("text that is not JSON"), file=os.fspath(path), line=line
+            ) from error
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame: column, family, reason."""
+        names = ["column", "family", "reason"]
+        return data_frame([dict(zip(names, row, strict=True)) for row in self._rows()], names)
+
+    def _repr_html_(self) -> str:
+        return html_view(self._title(), [TextGrid(["column", "family", "reason"], self._rows())])
+
+    def _title(self) -> str:
+        cut = f", cut {self.bins}" if self.bins is not None else ""
+        return f"label: {self.label or '(given as an array)'}{cut}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(spec.name, self.family_name(spec.name), _why(spec)) for spec in self.columns.values()]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
+        lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
+        return "\n".join([self._title(), *lines])
+
+
+def _why(spec: ColumnSpec) -> str:
+    """The reason for a family; of a derived column also its inputs and their numbers of cells."""
+    inputs = ", ".join(f"{own.column} ({own.n_cells})" for own in spec.inputs)
+    return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
+
+
+def _missing_words(given: Mapping[str, Any]) -> MissingWords | None:
+    """The words of a schema: instead of the usual ones, or besides them."""
+    for name, only in (("missing", True), ("also_missing", False)):
+        words = given.get(name)
+        if words is None:
+            continue
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("a list of words that mean a missing value", got=words)
+        if only and given.get("also_missing") is not None:
+            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(given))
+        return MissingWords(tuple(words), only)
+    return None

@@ -1,0 +1,78 @@
+"""Columns of numbers that are whole throughout, such as ages and years: samples of them are whole numbers too."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.arrays.column import Reals
+from tallybayes.cells.arrow import combined, to_numpy
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.tables.table import Raw, is_masked, is_missing, is_number, plain_reals
+
+__all__ = ["are_whole", "has_fraction", "with_whole"]
+
+_FIRST = 20_000  # rows that are examined, of a table as of a stream
+_FEW = 100  # numbers that mostly tell already
+
+
+def with_whole(field: ColumnSpec, raw: Raw) -> ColumnSpec:
+    """The column with the fact whether it holds whole numbers; only where a family counts numbers."""
+    if field.family is None or field.family.column is not Reals or field.is_whole:
+        return field
+    return replace(field, is_whole=True) if are_whole(raw) else field
+
+
+def has_fraction(values: np.ndarray) -> bool:
+    """Whether one of some reals is finite and not a whole number.
+
+    >>> has_fraction(np.array([1.0, np.nan, 2.5])), has_fraction(np.array([1.0, np.inf]))
+    (True, False)
+    """
+    values = np.ma.compressed(values) if is_masked(values) else values
+    first = values.item(0) if len(values) else 0.0
+    if math.isfinite(first) and not first.is_integer():  # mostly tells already, at the least cost
+        return True
+    for part in (values[:_FEW], values) if len(values) > _FEW else (values,):
+        if np.count_nonzero(np.floor(part) < part):  # false for infinities and NaN
+            return True
+    return False
+
+
+def are_whole(raw: Raw) -> bool:
+    """Whether a column has values in its first rows, and all of them are whole numbers.
+
+    >>> are_whole([1, None, 2.0]), are_whole(np.array([1.5, 2.0])), are_whole(pa.array([3, None])), are_whole([])
+    (True, False, True, False)
+    """
+    is_array = isinstance(raw, np.ndarray)
+    if is_array or isinstance(raw, (pa.Array, pa.ChunkedArray, list)):
+        raw = raw if len(raw) <= _FIRST else raw[:_FIRST]
+    if not is_array and isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_integer(raw.type):
+            return bool(raw.null_count < len(raw))
+        if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
+            return False
+        raw = to_numpy(combined(raw))
+    if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
+        raw = plain
+    if isinstance(raw, list):
+        given = list(itertools.filterfalse(is_missing, raw))
+        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in given):
+            return False
+        try:
+            raw = np.array([float(value) for value in given])
+        except OverflowError:  # no double holds it: encoding says so
+            return False
+    if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "iuf":
+        return False
+    if raw.dtype.kind != "f":
+        return len(raw) > 0
+    if has_fraction(raw):
+        return False
+    there = raw[~np.isnan(raw)]
+    return bool(len(there)) and bool(np.isfinite(there).all())

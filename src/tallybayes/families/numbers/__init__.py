@@ -1,0 +1,1 @@
+"""Families of columns of numbers: normal and Student t, histograms, Poisson and negative binomial."""

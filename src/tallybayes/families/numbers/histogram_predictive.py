@@ -1,0 +1,246 @@
+"""The predictive of the histogram family: a step function of the value for each class.
+
+`average_predictive` averages over all binnings, `frequency_predictive` is the plug-in, and `predictive_at` serves
+leave-one-out: it keeps the buckets and what was chosen by evidence (`FixedBinning`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.column import Column
+from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
+from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.numbers.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
+from tallybayes.families.predictive import Correction, Floats, Score, Steps
+from tallybayes.tally import Grid
+from tallybayes.tally.grid import lowest_value
+
+__all__ = ["HistogramPredictive", "HistogramPrior", "average_predictive", "frequency_predictive", "predictive_at"]
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPrior:
+    """Strengths and cut rates to choose from by evidence; with `share` 0 the column contributes nothing."""
+
+    strengths: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
+    rates: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3)
+    share: float = 1.0
+    held: FixedBinning | None = None  # of one column, for leave-one-out
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPredictive(ArrayPredictive):
+    """Steps: column j has the rows offsets[j] .. offsets[j + 1] - 1 of edges (least values) and log_p."""
+
+    offsets: np.ndarray
+    edges: Floats
+    log_p: Floats  # (steps, classes): log probability of one grid cell in the step
+    tally: Grid
+    step_of_cell: np.ndarray  # for the cells in use, in the order of the tally
+    prior: HistogramPrior | None = None  # None without a posterior
+
+    @property
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the columns."""
+        return self.tally.features
+
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        """How many classes there are."""
+        return self.tally.n_classes
+
+    def bind_arrays(self, arrays: Columns) -> Score:
+        """Prepare to score real numbers."""
+        edges, log_p = np.ascontiguousarray(self.edges), np.ascontiguousarray(self.log_p)
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            place = kernels.active.add_steps(arrays, self.offsets, edges, log_p, out, start, stop)
+            refuse(place, self.features, arrays, "a finite number")
+
+        return score
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> HistogramPredictive:
+        """With weights in the table."""
+        own = np.repeat(weights, np.diff(self.offsets), axis=0)
+        return replace(self, log_p=weighted_lines(self.log_p, own, log_prior))
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> HistogramPredictive:
+        """With the correction of the middle of each step in the table."""
+        middle, log_p = self._middles(), self.log_p.copy()
+        for j, correction in enumerate(corrections):
+            if correction is not None:
+                steps = slice(int(self.offsets[j]), int(self.offsets[j + 1]))
+                log_p[steps] += correction.of_numbers(middle[steps])
+        return replace(self, log_p=log_p)
+
+    def _middles(self) -> Floats:
+        """The middle of the values counted in each step; its least value if there are none."""
+        owner, cell, _ = cells_of(self.tally)
+        value = lowest_value(cell, self.tally.levels[owner])
+        result = np.where(np.isfinite(self.edges), self.edges, 0.0)
+        if len(value):
+            new = np.diff(self.step_of_cell) != 0
+            first, last = np.append(True, new), np.append(new, True)
+            result[self.step_of_cell[first]] = value[first] / 2 + value[last] / 2
+        return result
+
+    def part(self, number: int) -> HistogramPredictive:
+        """One column."""
+        steps = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        first, last = np.searchsorted(self.step_of_cell, [steps.start, steps.stop]).tolist()
+        return HistogramPredictive(
+            np.array([0, steps.stop - steps.start]),
+            self.edges[steps],
+            self.log_p[steps],
+            self.tally.between(number, number + 1),
+            self.step_of_cell[first:last] - steps.start,
+            self.prior,
+        )
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """A cell in use, then a value within it (at level 0 a cell is a single value)."""
+        owner, cell, _ = cells_of(self.tally)
+        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
+        result: list[Any] = []
+        for j in range(len(self.features)):
+            mine = np.arange(first[j], first[j + 1])
+            p = np.exp(self.log_p[self.step_of_cell[mine], code])
+            if not len(mine) or p.sum() == 0:
+                result.append(np.full(n, np.nan))
+                continue
+            drawn = cell[mine[rng.choice(len(mine), size=n, p=p / p.sum())]]
+            level = np.full(n, self.tally.levels[j])
+            low, high = lowest_value(drawn, level), lowest_value(drawn + 1, level)
+            inside = low + (high - low) * rng.random(n) * (level > 0)
+            result.append(np.where(inside < high, inside, low))
+        return result
+
+    def samples_are_counted(self, number: int) -> bool:
+        """As long as every value has a cell of its own."""
+        return bool(self.tally.levels[number] == 0)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Runs of values and the probability of each, in at most eight steps per column and class."""
+        rows = []
+        owner, cell, _ = cells_of(self.tally)
+        values = lowest_value(cell, self.tally.levels[owner])
+        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
+        for j, name in enumerate(self.features):
+            mine = np.arange(first[j], first[j + 1])
+            p = np.exp(self.log_p[self.step_of_cell[mine]])
+            for c in range(self.n_classes):
+                for group in np.array_split(np.arange(len(mine)), min(8, len(mine)) or 1):
+                    if len(group):
+                        ends = values[mine[group[[0, -1]]]].tolist()
+                        share = float(p[group, c].sum())
+                        rows.append({"column": name, "class": c, "from": ends[0], "to": ends[1], "P": share})
+        return rows
+
+    def steps(self) -> Steps:
+        """Runs of grid cells."""
+        inside = np.where(np.isfinite(self.edges), self.edges, self.edges[1] - 1 if len(self.edges) > 1 else 0.0)
+        cell = np.unique(self.tally.cell)
+        values = lowest_value(cell, np.broadcast_to(self.tally.levels[0], cell.shape))
+        step, first = np.unique(self.step_of_cell, return_index=True)
+        inside[step] = np.maximum(inside[step], values[first])
+        p = np.exp(self.log_p[self.step_of_cell])
+        return Steps(self.edges, inside, values, p, float(self.tally.amounts.floats().sum()))
+
+    def posterior(self, number: int) -> tuple[Floats, Floats, Floats]:
+        """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""
+        check_posterior(self.prior is not None, self.features[number])
+        assert self.prior is not None
+        held = FixedBinning.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
+        return held.steps.edges, *averaged_binnings(held.steps.counts, held.strength, held.rate)
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of P(class | value) at eight values, evenly spread over those in use; at the best strength and rate."""
+        rows = []
+        owner, cell, _ = cells_of(self.tally)
+        counted = lowest_value(cell, self.tally.levels[owner])
+        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
+        for j, name in enumerate(self.features):
+            edges, alpha, total = self.posterior(j)
+            values = counted[first[j] : first[j + 1]]
+            shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
+            at = np.searchsorted(edges[1:], shown, side="right")
+            rows += interval_rows(name, shown.tolist(), alpha[at], total[at], level)
+        return rows
+
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """Of class shares, over the binnings and the posterior of each run; at the best strength and rate."""
+        check_posterior(self.prior is not None, self.features[0])
+        result = np.zeros((3, len(columns[0]), self.n_classes))
+        for j, x in enumerate(real_arrays(columns)):
+            there = np.flatnonzero(~np.isnan(x))
+            if self.prior is not None and self.prior.share > 0 and len(there):
+                edges, alpha, _ = self.posterior(j)
+                result[:, there] += gamma_cumulants(alpha)[:, np.searchsorted(edges[1:], x[there], side="right")]
+        return result
+
+
+def predictive_at(tally: Grid, held: FixedBinning, share: float) -> HistogramPredictive:
+    """The predictive of one column after some rows were subtracted, on the buckets it had before."""
+    steps = held.steps
+    log_p = held.log_mass[:, None] + share * held_shares(held, tally)
+    return HistogramPredictive(steps.offsets, steps.edges, log_p, held.tally, steps.bucket_of_cell)
+
+
+def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
+    """The average over all binnings of a few columns."""
+    steps = buckets_of(tally)
+    share = averaged(steps, prior.strengths, prior.rates)[0]
+    per_bucket = steps.counts.sum(axis=1)
+    total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
+    p = per_bucket / total[steps.owner]
+    average = np.zeros((len(tally.features), tally.n_classes))
+    np.add.at(average, steps.owner, p[:, None] * share)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.log(share) - np.log(average[steps.owner])
+    log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
+    log_mass = np.log(per_bucket) - np.log(total[steps.owner]) - np.log(steps.n_cells)
+    return HistogramPredictive(steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally, steps.bucket_of_cell)
+
+
+def frequency_predictive(tally: Grid) -> HistogramPredictive:
+    """The frequency of each cell: steps for every cell in use and every gap between them."""
+    owner, cell, cell_of_entry = cells_of(tally)
+    counts = np.zeros((len(owner), tally.n_classes))
+    counts[cell_of_entry, tally.klass] = tally.amounts.floats()
+    totals = tally.rows_seen().floats()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_f = np.log(counts) - np.log(totals[owner])
+    nothing = np.where(totals > 0, -np.inf, 0.0)
+    log_f = np.where(totals[owner] > 0, log_f, 0.0)
+    edges, log_p, offsets, step_of_cell = [], [], [0], np.zeros(len(owner), np.int64)
+    first = np.searchsorted(owner, np.arange(len(tally.features) + 1))
+    for j in range(len(tally.features)):
+        mine = np.arange(first[j], first[j + 1])
+        level = tally.levels[j]
+        if len(mine):
+            edges.append(-np.inf)
+            log_p.append(nothing[j])
+        for i, c in zip(mine.tolist(), cell[mine].tolist(), strict=True):
+            low, high = lowest_value(np.array([c, c + 1]), np.array([level, level])).tolist()
+            if edges[-1] == low:  # the cell before is adjacent: there is no gap
+                edges.pop()
+                log_p.pop()
+            step_of_cell[i] = len(edges)
+            edges += [low, high]
+            log_p += [log_f[i], nothing[j]]
+        offsets.append(len(edges))
+    return HistogramPredictive(
+        np.array(offsets, np.int64),
+        np.array(edges),
+        np.array(log_p).reshape(len(edges), tally.n_classes),
+        tally,
+        step_of_cell,
+    )

@@ -1,0 +1,1 @@
+"""Families of several columns with one likelihood: interactions and one-dependence estimators."""

@@ -1,0 +1,227 @@
+"""What two columns say together beyond what each says by itself: an interaction term over coarse cells.
+
+With a and b the cells of the two columns, the classes of the rows in a pair of cells are draws from a distribution that
+is itself drawn from a Dirichlet with strength s and mean q, the prediction of naive Bayes from a and b:
+
+    q(c | a, b)  proportional to  P(c | a) P(c | b) / P(c)
+    P(c | a, b) = (n_abc + s q(c | a, b)) / (n_ab + s)
+    score       = log P(c | a, b) - log q(c | a, b)
+
+P(c | a) = (n_ac + P(c)) / (n_a + 1), and so for b. The strength is chosen by evidence, per column, so that two columns
+that are independent given the class contribute almost nothing. The score corrects the columns of the model, which add
+what each of the two says by itself; it is not a likelihood. A row in which one of the two is missing is not counted and
+scores 0. All of it is derived from the counts of pairs of cells, so it follows what is learned and forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Integers
+from tallybayes.arrays.column import Cells, Column
+from tallybayes.arrays.special import gammaln
+from tallybayes.errors import DataError, Described, UnsupportedError
+from tallybayes.families.family import Codes32, Floats, Predictive, Score, Smoothing
+from tallybayes.families.together.cell_pair_family import CellPairFamily
+from tallybayes.tally import CellPairCounts
+
+__all__ = ["Interaction", "InteractionPredictive", "InteractionPrior"]
+
+STRENGTHS = 4.0 ** np.arange(0, 9)  # rows; chosen by evidence
+_TINY = 1e-300  # log gammas of smaller numbers are infinite
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionPrior:
+    """The strength of the shrinkage to naive Bayes, (columns,)."""
+
+    strengths: Floats
+
+
+@dataclass(frozen=True)
+class Interaction(CellPairFamily[InteractionPrior]):
+    """The difference between the classes of pairs of cells and those that naive Bayes predicts.
+
+    >>> cells, codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 50, np.int16), np.array([0, 1, 1, 0] * 50, np.int32)
+    >>> tally = Interaction().observe(("a x b",), [Cells(cells, (2, 2))], codes, 2, None)
+    >>> predictive = Interaction().derive(tally, "auto")
+    >>> predictive.table()[0]["value"], round(predictive.table()[0]["score"], 2)
+    (((0, 0), (1, 0)), 0.68)
+    """
+
+    name: ClassVar[str] = "interaction"
+    takes_smoothing: ClassVar[bool] = True
+    is_correction: ClassVar[bool] = True
+
+    @property
+    def is_likelihood(self) -> bool:
+        """It corrects the scores of other columns."""
+        return False
+
+    def observe(
+        self, features: tuple[str, ...], columns: Sequence[Cells], codes: Codes32, n_classes: int, weights: Any
+    ) -> CellPairCounts:
+        """Count the pairs of cells of rows that have both."""
+        for name, column in zip(features, columns, strict=True):
+            if len(column.sizes) != 2:
+                raise DataError("two inputs of an interaction", got=len(column.sizes), column=name)
+        return super().observe(features, columns, codes, n_classes, weights)
+
+    def to_count(self, column: Cells) -> Cells:
+        """A row counts if it has both cells."""
+        gap = np.asarray((column.codes < 0).any(axis=1, keepdims=True))
+        return Cells(np.where(gap, np.int16(-1), column.codes), column.sizes)
+
+    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
+        """Shrunk shares of one column over those of naive Bayes."""
+        table = _Table.of_pairs(pairs[: sizes[0], sizes[0] :])
+        strength = table.best_strength() if smoothing == "auto" else float(smoothing)
+        return InteractionPredictive((name,), pairs.shape[2], ((sizes[0], sizes[1]),), (table.scores(strength),))
+
+    def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> InteractionPrior:
+        """The given strength, or those with the greatest evidence."""
+        if smoothing != "auto":
+            return InteractionPrior(np.full(len(tally.features), float(smoothing)))
+        tables = (_Table.of(tally, name) for name in tally.features)
+        return InteractionPrior(np.array([own.best_strength() for own in tables]))
+
+    def predictive(self, tally: CellPairCounts, prior: InteractionPrior) -> InteractionPredictive:
+        """Shrunk shares over those of naive Bayes."""
+        tables = [_Table.of(tally, name) for name in tally.features]
+        scores = tuple(own.scores(float(s)) for own, s in zip(tables, prior.strengths, strict=True))
+        sizes = tuple(tally.sizes.get(name, (0, 0)) for name in tally.features)
+        return InteractionPredictive(tally.features, tally.n_classes, sizes, scores)  # type: ignore[arg-type]
+
+    def plug_in(self, tally: CellPairCounts) -> InteractionPredictive:
+        """Frequencies over those of naive Bayes."""
+        return self.predictive(tally, InteractionPrior(np.zeros(len(tally.features))))
+
+    def evidence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
+        """Of the classes given the pairs of cells."""
+        tables = (_Table.of(tally, name) for name in tally.features)
+        return np.array([own.evidence(float(s)) for own, s in zip(tables, prior.strengths, strict=True)])
+
+    def independence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
+        """Of the classes by naive Bayes."""
+        tables = (_Table.of(tally, name) for name in tally.features)
+        return np.array([float((own.counts * np.log(own.naive)).sum()) for own in tables])
+
+    def example(self, rng: np.random.Generator, n: int) -> Column:
+        """Two inputs."""
+        cells = np.stack([np.where(rng.random(n) < 0.2, -1, rng.integers(0, size, n)) for size in (2, 3)], axis=1)
+        return Cells(cells.astype(np.int16), (2, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The counts of the pairs of cells of one column, (first, second, classes), and what naive Bayes predicts."""
+
+    counts: Floats
+    naive: Floats
+
+    @classmethod
+    def of(cls, tally: CellPairCounts, feature: str) -> _Table:
+        first, second = tally.sizes.get(feature, (0, 0))
+        return cls.of_pairs(tally.pair_table(feature)[:first, first : first + second])
+
+    @classmethod
+    def of_pairs(cls, counts: Floats) -> _Table:
+        """From the counts of pairs of cells, (first, second, classes)."""
+        share = counts.sum(axis=(0, 1)) + 1.0 / max(counts.shape[2], 1)
+        p = share / share.sum()
+        logs = [np.log((own + p) / (own.sum(axis=1, keepdims=True) + 1)) for own in (counts.sum(1), counts.sum(0))]
+        log_q = logs[0][:, None] + logs[1][None] - np.log(p)
+        q = np.exp(log_q - log_q.max(axis=2, keepdims=True, initial=-np.inf))
+        return cls(counts, np.maximum(q / np.maximum(q.sum(axis=2, keepdims=True), _TINY), _TINY))
+
+    def evidence(self, strength: float) -> float:
+        """Log probability of the classes, given the pairs of cells."""
+        if np.isinf(strength):
+            return float((self.counts * np.log(self.naive)).sum())
+        prior = np.maximum(strength * self.naive, _TINY)
+        total = self.counts.sum(axis=2)
+        pairs = gammaln(prior + self.counts) - gammaln(prior)
+        return float(pairs.sum() + (gammaln(strength) - gammaln(strength + total)).sum())
+
+    def best_strength(self) -> float:
+        """The strength with the greatest evidence; the greatest of those that are as good."""
+        counts = self.counts.reshape(-1, self.counts.shape[2])
+        total = counts.sum(axis=1)
+        known = total > 0  # nothing is known about pairs of cells without rows, whatever the strength
+        counts, total, strengths = counts[known], total[known], STRENGTHS[::-1]
+        prior = np.maximum(np.multiply.outer(strengths, self.naive.reshape(-1, counts.shape[1])[known]), _TINY)
+        there = counts > 0
+        pairs = gammaln((prior + counts)[:, there]) - gammaln(prior[:, there])
+        rows = gammaln(strengths)[:, None] - gammaln(np.add.outer(strengths, total))
+        return float(strengths[np.argmax(pairs.sum(axis=1) + rows.sum(axis=1))])
+
+    def scores(self, strength: float) -> Floats:
+        """Log ratios of every pair of cells, (pairs, classes); 0 where nothing is known."""
+        shape = -1, self.counts.shape[2]
+        if np.isinf(strength):
+            return np.zeros(self.counts.shape).reshape(shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = (self.counts + strength * self.naive) / (self.counts.sum(axis=2, keepdims=True) + strength)
+            scores = np.log(p) - np.log(self.naive)
+        return np.where(np.isnan(scores), 0.0, scores).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionPredictive(Predictive):
+    """Scores of every pair of cells, (pairs, classes) for each column."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    sizes: tuple[tuple[int, int], ...]
+    scores: tuple[Floats, ...]
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score cells."""
+        pairs = [_pairs(column, own) for column, own in zip(columns, self.sizes, strict=True)]
+        offsets = np.cumsum([0, *map(len, self.scores)])
+        table = np.concatenate([*self.scores, np.zeros((0, self.n_classes))])
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            kernels.active.add_codes(pairs, np.zeros(len(pairs), np.int64), offsets, table, out, start, stop)
+
+        return score
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> InteractionPredictive | None:
+        """With weights in the tables, if the classes share them."""
+        if (weights != weights[:, :1]).any():
+            return None
+        scores = tuple(
+            np.where(own[0] == 0, 0.0, table * own[0]) for own, table in zip(weights, self.scores, strict=True)
+        )
+        return InteractionPredictive(self.features, self.n_classes, self.sizes, scores)
+
+    def part(self, number: int) -> InteractionPredictive:
+        """One column."""
+        rows = slice(number, number + 1)
+        return InteractionPredictive(self.features[rows], self.n_classes, self.sizes[rows], self.scores[rows])
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """A correction has no samples."""
+        raise UnsupportedError("a family with a likelihood", got=Described(Interaction.name), column=self.features[0])
+
+    def table(self) -> list[dict[str, Any]]:
+        """What every pair of cells adds to the score of each class; a cell is given with the number of its input."""
+        return [
+            {"column": name, "class": c, "value": ((0, i // size[1]), (1, i % size[1])), "score": float(line[c])}
+            for name, size, table in zip(self.features, self.sizes, self.scores, strict=True)
+            for c in range(self.n_classes)
+            for i, line in enumerate(table)
+        ]
+
+
+def _pairs(column: Column, sizes: tuple[int, int]) -> Integers:
+    """The number of the pair of cells of each row, -1 where one of them is missing."""
+    assert isinstance(column, Cells)
+    cells = column.codes.astype(np.int32)
+    inside = (cells >= 0).all(axis=1) & (cells < np.maximum(sizes, 0)).all(axis=1)
+    return np.where(inside, cells[:, 0] * sizes[1] + cells[:, 1], -1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Families of columns of tokens: bags, tags, texts."""

@@ -1,0 +1,188 @@
+"""Selection of the options of a column of text, by leave-one-out on a sample of documents.
+
+Every document of the sample is scored by the sums without itself, in closed form. A candidate is evaluated at its best
+temperature and class offsets: the column weights that are fitted afterwards correct over-confidence, and the plain log
+loss would prefer the variants that are least confident to those that separate the classes best. What counts is the
+product of the mean log loss, -log P(class | document), and the error rate: the complement variant has fewer errors than
+its log loss tells. The sample depends only on the content of the documents, so the selection does not depend on the
+order of the rows.
+
+Candidates differ in the n-grams that are scored (words, or words and pairs), variant, tf, k, balanced and idf. There
+are four rounds, on larger and larger parts of the sample: (1) every variant and tf for words alone, with two k; (2) the
+best of them with pairs and with other k; (3) the best with balanced weights and with idf; (4) the last few, with k in
+between. Among candidates that are as good as the best within two standard errors, the usual one is preferred:
+complement, tf=log and single words, without balanced and idf. With two classes, where complement is the same as counts,
+it is counts, tf=once with balanced weights: these make up for classes of different sizes.
+
+The presence variant is never selected automatically. There absent tokens contribute to the score, so that it depends
+on the length of a document; documents of unusual length would be misclassified, which a sample of usual documents does
+not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.temperature import Tempered
+from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
+from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.tally import TokenTally
+
+__all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "VariantChoice", "choose"]
+
+LEAST_DOCUMENTS = 10  # documents needed for a selection
+PAIRS = 250_000  # (document, token) pairs of the sample, unless documents are few
+DOCUMENTS = 300  # at least this many documents are in the sample, however long they are
+_STRENGTHS = (1.0, 2.0**-4)  # k that are evaluated first
+_USUAL = 0.125  # k: in the middle of those that were best on a dozen corpora
+_USUAL_BALANCED = 2.0**-6  # the same for balanced weights
+_SHARES = (4, 4, 2, 1)  # of each round: one over the share of the pairs
+_ROUNDS = ((200, 400), (200, 400), (300, 800), (300, 2000))  # documents of each round, at least and at most
+_LEFT = (3, 4, 3)  # candidates that remain after a round
+_NEAR = 2.0  # standard errors within which candidates are as good as the best
+_ERRORS = 10.0  # added to the number of errors: a few errors more or less among few are chance
+
+
+@dataclass(frozen=True)
+class VariantChoice:
+    """The selected options and k, their log loss without column weights, and the number of documents and candidates."""
+
+    options: TokenOptions
+    k: float
+    log_loss: float
+    n_documents: int
+    n_tried: int
+
+    def __str__(self) -> str:
+        return f"selected from {self.n_tried} candidates by leave-one-out on a sample of {self.n_documents} documents"
+
+
+def choose(
+    tally: TokenTally,
+    name: str,
+    documents: SampledDocuments,
+    structures: Sequence[TokenOptions],
+    k: float | None,
+    *,
+    toggles: bool,
+) -> VariantChoice | None:
+    """The best of some options with k; None if there are too few documents.
+
+    structures: what is tried first, the simplest first; k: given, or None; toggles: whether balanced and idf are tried.
+    """
+    n_rows, words = tally.n_rows(name).floats(), tally.tokens[name]
+    if len(documents.codes) < LEAST_DOCUMENTS or np.count_nonzero(n_rows >= 2) < 2 or not words.n_keys:
+        return None
+    slots, in_use = documents.slots(words), np.flatnonzero(n_rows > 0)
+    if len(in_use) < len(n_rows):
+        words = words.with_classes(np.where(n_rows > 0, np.cumsum(n_rows > 0) - 1, -1), len(in_use))
+    codes = np.searchsorted(in_use, documents.codes).astype(np.int32)
+    trial = DocumentTrial(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
+    order, two_classes = list(structures), len(in_use) == 2
+    if two_classes:  # words before pairs, and log last
+        order.sort(key=lambda one: (one.scored_ngrams != structures[0].scored_ngrams, one.tf == "log"))
+    return _Rounds(trial, order, k, toggles=toggles, two_classes=two_classes).chosen()
+
+
+@dataclass(eq=False)
+class _Rounds:
+    """The rounds of a selection."""
+
+    trial: DocumentTrial
+    structures: list[TokenOptions]
+    k: float | None
+    toggles: bool = field(kw_only=True)
+    two_classes: bool = field(kw_only=True)
+
+    def chosen(self) -> VariantChoice:
+        """The best of all that is tried."""
+        shortest = [one for one in self.structures if one.scored_ngrams == self.structures[0].scored_ngrams]
+        strengths = _STRENGTHS if self.k is None else (self.k,)
+        candidates = [ScoringCandidate(options, k) for options in shortest for k in strengths]
+        tried: set[ScoringCandidate] = set()
+        for number, share in enumerate(_SHARES):
+            tried |= set(candidates)
+            candidates = sorted(dict.fromkeys(candidates), key=self._order)
+            part = self.trial.first(PAIRS // share, *_ROUNDS[number])
+            found = part.evaluated(candidates)
+            ranked = _ranked(found, part)
+            if number < len(_SHARES) - 1:
+                best = [candidates[i] for i in ranked]
+                candidates = [*best[: _LEFT[number]], *(self._wider, self._toggled, self._between)[number](best)]
+        best_one = candidates[_as_good(found, ranked[0], part)]
+        log_loss = part.mean(part.losses(best_one))
+        return VariantChoice(best_one.options, best_one.k, log_loss, len(part), len(tried))
+
+    def _wider(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+        """The best candidates with longer n-grams, and with other k."""
+        best = list({one.options: one for one in ranked[::-1]}.values())[::-1][:2]
+        longer = [
+            ScoringCandidate(own, one.k)
+            for one in best
+            for own in self.structures
+            if own != one.options and own == replace(one.options, scored_ngrams=own.scored_ngrams)
+        ]
+        return [*longer, *self._with_k([*best, *longer[:1]], 4.0, 0.25)]
+
+    def _toggled(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+        """The best candidates with balanced weights, which go well with smaller k, and with idf, with larger ones.
+
+        Balanced weights are tried for every tf if there are two classes, and otherwise for the best candidate.
+        """
+        if not self.toggles:
+            return []
+        best = ranked[:1]
+        if self.two_classes:
+            best = list({(one.options.tf, one.options.scored_ngrams): one for one in ranked[::-1]}.values())
+        balanced = [ScoringCandidate(replace(one.options, balanced=True), one.k) for one in best]
+        larger = 8.0 if self.k is None else 1.0
+        idf = ScoringCandidate(replace(ranked[0].options, idf=True), ranked[0].k * larger)
+        smaller = self._with_k(balanced, 0.25, 2.0**-4) if self.two_classes else []
+        return [*balanced, *smaller, idf]
+
+    def _between(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+        """The best candidate with neighbouring k."""
+        return self._with_k(ranked[:1], 0.5, 2.0)
+
+    def _with_k(self, candidates: Sequence[ScoringCandidate], *factors: float) -> list[ScoringCandidate]:
+        """Candidates with multiples of their k; none if k was given."""
+        return [replace(one, k=one.k * factor) for one in candidates for factor in factors] if self.k is None else []
+
+    def _order(self, one: ScoringCandidate) -> tuple[int, int, float, float]:
+        """The order of preference: without what was added, in the order of the structures, with a usual k."""
+        options = one.options
+        usual_balance = options.balanced == (self.two_classes and self.toggles)
+        plain = replace(options, balanced=False, idf=False) if options not in self.structures else options
+        place = self.structures.index(plain) if plain in self.structures else len(self.structures)
+        k = _USUAL_BALANCED if options.balanced else _USUAL
+        distance = abs(np.log(one.k / k)) if one.k > 0 else 0.0
+        return int(options.idf) + int(not usual_balance), place, distance, one.k
+
+
+def _ranked(found: list[Tempered], trial: DocumentTrial) -> list[int]:
+    """The numbers of the candidates, the best first, by the product of log loss and error rate."""
+    log_loss = np.array([trial.mean(one.losses) for one in found])
+    error = np.array([trial.mean(one.errors) for one in found])
+    product = log_loss * (error + _ERRORS / len(trial))
+    order: list[int] = np.argsort(np.where(np.isnan(product), np.inf, product), kind="stable").tolist()
+    return order
+
+
+def _as_good(found: list[Tempered], best: int, trial: DocumentTrial) -> int:
+    """The first candidate, in the order of preference, that is as good as the best within two standard errors.
+
+    Log losses and errors are taken relative to those of the best: their sum changes as the logarithm of the product.
+    """
+    log_loss = trial.mean(found[best].losses) + 1e-9
+    error = trial.mean(found[best].errors) + _ERRORS / len(trial)
+    for i, one in enumerate(found):
+        worse = (one.losses - found[best].losses) / log_loss
+        worse = worse + (one.errors.astype(float) - found[best].errors) / error
+        mean = trial.mean(worse)
+        if mean <= _NEAR * np.sqrt(trial.mean((worse - mean) ** 2) / len(trial)):
+            return i
+    return best

@@ -1,0 +1,195 @@
+"""The predictive of columns of tokens: bags, tags and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes.arrays.axis import sort_keys
+from tallybayes.arrays.column import Bag, Column, Key
+from tallybayes.errors import UnsupportedError
+from tallybayes.families.credible import beta_interval, with_ends
+from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.predictive import TokenAmounts
+from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.token_scales import TokenScales
+from tallybayes.families.tokens.token_weights import Slots, TokenWeights
+from tallybayes.tally import TokenTally
+
+__all__ = ["TokenPredictive"]
+
+_SHOWN = 10  # tokens per class in a table
+_SIDE_BY_SIDE = 12  # up to this many classes, a table shows all of these tokens for every class
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPredictive(Predictive):
+    """Bags or documents scored by their tokens; valid until the tally changes. family: its string form."""
+
+    takes_sparse_matrix: ClassVar[bool] = True
+
+    features: tuple[str, ...]
+    n_classes: int
+    tally: TokenTally
+    family: str
+    options: TokenOptions
+    k: Floats  # (columns,)
+    held: Mapping[str, TokenScales] | None = None  # what weights are multiplied with; None: derived from the sums
+    columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, k in zip(self.features, self.k.tolist(), strict=True):
+            if name not in self.columns:
+                rows = self.tally.n_rows(name).floats()
+                held = None if self.held is None else self.held[name]
+                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held)
+
+    def part(self, number: int) -> TokenPredictive:
+        """One column."""
+        name = self.features[number]
+        own, k = {name: self.columns[name]}, self.k[number : number + 1]
+        return replace(self, features=(name,), tally=self.tally.only((name,)), k=k, columns=own)
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> TokenPredictive | None:
+        """With weights in the tables, unless those of a column differ between the classes.
+
+        Then the score of a bag is centred as a whole, which is no sum over its tokens.
+        """
+        if (weights != weights[:, :1]).any():
+            return None
+        own = zip(self.features, weights[:, 0].tolist(), strict=True)
+        return replace(self, columns={name: self.columns[name].multiplied(weight) for name, weight in own})
+
+    def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> TokenPredictive:
+        """With corrections added to the weights of some tokens."""
+        columns = {
+            name: column.corrected(*corrections[name]) if name in corrections else column
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
+    def token_amounts(self, feature: str, column: Column) -> TokenAmounts | None:
+        """The amounts of tokens that are scored; None with caps, for hashed tokens and for tokens that are not text."""
+        own = self.columns[feature]
+        if not isinstance(column, Bag) or self.options.has_caps or own.words.index.is_hashed:
+            return None
+        return TokenAmounts(*own.scored_amounts(column), own.words.index.keys)
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score bags; a column with weight 0 contributes nothing."""
+        pairs = [(self.columns[name], column) for name, column in zip(self.features, columns, strict=True)]
+        scores = [own.bind(column) for own, column in pairs if isinstance(column, Bag) and own.weight]
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            for one in scores:
+                one(out, start, stop)
+
+        return score
+
+    def log_prob(self, columns: Sequence[Column]) -> Floats:
+        """Log likelihood of each row under each class, (rows, classes)."""
+        self.check_likelihood("log_prob")
+        return super().log_prob(columns)
+
+    def check_likelihood(self, what: str) -> None:
+        """Raise where scores are not likelihoods."""
+        if not self.options.is_likelihood:
+            raise UnsupportedError(f"{self.family} is a way of scoring, not a likelihood: it has no {what}")
+
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """Cumulants of a Dirichlet, or of one Beta for each token."""
+        if self.options.needs_all:
+            raise UnsupportedError(f"{self.family} is a way of scoring: its weights have no posterior")
+        result = np.zeros((3, len(columns[0]), self.n_classes))
+        for name, bag in zip(self.features, columns, strict=True):
+            if isinstance(bag, Bag):
+                result += self.columns[name].cumulants(bag, name)
+        return result
+
+    # Samples
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Bags as dicts of token and amount (presence: lists of tokens), with lengths drawn from those seen."""
+        self.check_likelihood("samples")
+        return [self._sample_one(name, rng, code, n) for name in self.features]
+
+    def _sample_one(self, name: str, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        column = self.columns[name]
+        slots = column.words.named()
+        slot_of = dict(zip(column.words.index.keys(slots), slots.tolist(), strict=True))
+        keys = sort_keys(slot_of)
+        slots = np.array([slot_of[key] for key in keys], np.int64)
+        if column.is_presence:
+            p = np.exp(column.log_presence(column.words.rows("documents", slots))[0][:, code])
+            return [[keys[i] for i in np.flatnonzero(row)] for row in rng.random((n, len(keys))) < p]
+        p = np.exp(column.of(slots)[:, code]) if keys else np.zeros(0)
+        sizes = self.tally.lengths.keys(name)
+        share = self.tally.lengths.table(name, sizes)[:, code] if sizes else np.zeros(0)
+        if share.sum() == 0 or p.sum() == 0:
+            return [self._drawn(rng, [], np.zeros(0), 0) for _ in range(n)]
+        drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
+        return [self._drawn(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
+
+    def _drawn(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
+        """A bag of a size."""
+        amounts = rng.multinomial(int(size), p) if keys else p
+        return {keys[i]: int(amounts[i]) for i in np.flatnonzero(amounts)}
+
+    # Tables for people
+
+    def table(self) -> list[dict[str, Any]]:
+        """Up to ten tokens of each class that favour it most, with their probability or weight."""
+        return [row for name in self.features for row in self._table_of(name)]
+
+    def _table_of(self, name: str) -> list[dict[str, Any]]:
+        own = [self._best(name, code) for code in range(self.n_classes)]
+        shown = list(dict.fromkeys(slot for best in own for slot in best))
+        if not shown:
+            return []
+        column, slots = self.columns[name], np.array(shown, np.int64)
+        key_of = dict(zip(shown, column.words.index.keys(slots), strict=True))
+        place = {slot: i for i, slot in enumerate(shown)}
+        what, value = self._shown(column, slots)
+        few = self.n_classes <= _SIDE_BY_SIDE
+        return [
+            {"column": name, "class": code, "token": key_of[slot], what: float(value[place[slot], code])}
+            for code in range(self.n_classes)
+            for slot in (shown if few else own[code])
+        ]
+
+    def _best(self, name: str, code: int) -> list[int]:
+        """The slots of the tokens of a class whose weight is most above the mean over the classes."""
+        column = self.columns[name]
+        table, words = column.words.store.table(), column.words
+        slots = table.slots[table.classes == code]
+        slots = slots[slots != words.index.pooled_slot]
+        weights = column.of(slots)
+        with np.errstate(invalid="ignore"):
+            lead = (weights - weights.mean(axis=1, keepdims=True))[:, code]
+        lead = np.nan_to_num(lead, nan=0.0, posinf=1e9, neginf=-1e9)
+        top = np.flatnonzero(lead > 0)
+        top = top[np.argsort(-lead[top], kind="stable")[: 4 * _SHOWN]]
+        keys = words.index.keys(slots[top])
+        first = {key: i for i, key in enumerate(sort_keys(keys))}
+        order = sorted(range(len(top)), key=lambda i: (-lead[top[i]], first[keys[i]]))[:_SHOWN]
+        return [int(slots[top[i]]) for i in order]
+
+    def _shown(self, column: TokenWeights, slots: Slots) -> tuple[str, Floats]:
+        """What a table shows of tokens: their probability, or their weight."""
+        if column.is_presence:
+            return "P(token)", np.exp(column.log_presence(column.words.rows("documents", slots))[0])
+        weights = column.of(slots)
+        return ("P(token)", np.exp(weights)) if self.options.is_likelihood else ("weight", weights)
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Rows like those of `table` with the ends of credible intervals; none where weights are not probabilities."""
+        rows: list[dict[str, Any]] = []
+        for name in self.features if self.options.is_likelihood and not self.options.needs_all else ():
+            column, own = self.columns[name], self._table_of(name)
+            tokens = list(dict.fromkeys(row["token"] for row in own))
+            alpha, total = column.posterior(column.words.index.find(tokens), name)
+            rows += with_ends(own, tokens, *beta_interval(alpha, total, level))
+        return rows

@@ -1,0 +1,242 @@
+"""Files, folders, globs, queries and standard input as a source of rows.
+
+    data.csv  data.tsv.gz  "logs/*.jsonl"  data.parquet  data.duckdb  data.sqlite  -  "SELECT * FROM 'data.csv'"
+    mail/  "spam/*.eml"  inbox.mbox
+
+The format of a file is detected from its first bytes, then from its name. Several files are read one after the other;
+a column that one of them lacks is missing in its rows.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.cells.missing_words import MissingWords
+from tallybayes.cells.odd_cells import OddCells
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
+from tallybayes.io.formats.archive import archive_members, inside_archive, is_archive, member_of, opened_member
+from tallybayes.io.formats.arff import Arff, is_arff
+from tallybayes.io.formats.arrow_file import ArrowFile, is_arrow
+from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.document_files import KINDS, DocumentFiles, combined, document_kind
+from tallybayes.io.formats.excel import Excel, is_workbook
+from tallybayes.io.formats.file_format import FileFormat, ReadOptions
+from tallybayes.io.formats.folder import Folder
+from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.json import Json
+from tallybayes.io.formats.relation import Database, Parquet, Sql, is_query
+from tallybayes.io.formats.sqlite import Sqlite
+from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
+from tallybayes.tables.source import HEAD, Kind, Progress, Source
+from tallybayes.tables.table import Table
+
+__all__ = ["FORMATS", "Files"]
+
+
+FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
+    "csv": Delimited,
+    "tsv": Delimited,
+    "json": Json,
+    "parquet": Parquet,
+    "duckdb": Database,
+    "sqlite": Sqlite,
+    "excel": Excel,
+    "arrow": ArrowFile,
+    "arff": Arff,
+    **dict.fromkeys(("sas", "stata", "spss"), StatisticsFile),
+    **dict.fromkeys(KINDS, DocumentFiles.of),
+}
+_LATER = 1000  # rows examined in files after the first
+_ENDINGS = {
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    ".arff": "arff",
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
+}
+_KNOWN_BY_BYTES = (".parquet", ".duckdb", ".sqlite", ".arrow", ".feather", ".zip")
+_WITH_TABLES = ("duckdb", "sqlite", "excel")
+
+
+class Files(Source):
+    """Files, or a query, one after the other."""
+
+    def __init__(self, paths: list[str], options: ReadOptions | None = None, progress: Progress | None = None) -> None:
+        self.paths = paths
+        self.options = options or ReadOptions()
+        self._progress = progress
+        self._formats: list[FileFormat] | None = None
+        self._head: Table | None = None
+        self._said: set[tuple[str, str]] = set()
+        self._odd_cells = OddCells()
+
+    @property
+    def missing(self) -> MissingWords | None:
+        """The words that mean a missing value, if they were given."""
+        return self.options.missing
+
+    @missing.setter
+    def missing(self, words: MissingWords | None) -> None:
+        """Change them; the first rows are read again."""
+        if words != self.options.missing:
+            self.options = replace(self.options, missing=words)
+            self._formats = self._head = None
+
+    @classmethod
+    def found(cls, data: Any) -> Files:
+        """The files of a path, a glob, or several; a query is returned unchanged."""
+        given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+        paths: list[str] = []
+        for path in (str(os.fspath(path)) for path in given):
+            if path == "-" or os.path.exists(path) or is_query(path):
+                paths.append(path)
+                continue
+            matched = inside_archive(path) or sorted(glob.glob(path, recursive=True))
+            if not matched:
+                hint = _near(path) if len(given) == 1 else "give a list of texts as a column: {'text': [...]}"
+                raise FileError("a file, a glob, a query or '-'", got=path, hint=hint)
+            paths += matched
+        return cls(paths)
+
+    @property
+    def formats(self) -> list[FileFormat]:
+        """The files, opened by their formats."""
+        if self._formats is None:
+            self._formats = combined(_format(path, self.options) for path in self.paths)
+            for form in self._formats:
+                self._say(form)
+        return self._formats
+
+    def _say(self, form: FileFormat) -> None:
+        """Warn about what was assumed about a file, once."""
+        for text, hint in form.doubts:
+            if (form.name, text) not in self._said:
+                self._said.add((form.name, text))
+                warn(f"{form.name}: {text}", hint=hint)
+
+    @property
+    def kind(self) -> str:
+        """The format of the first file."""
+        return self.formats[0].kind
+
+    def facts(self) -> dict[str, Any]:
+        """What was detected in the first file and is unusual."""
+        return self.formats[0].facts()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files whose size is known."""
+        return sum(form.size or 0 for form in self.formats)
+
+    def head(self) -> Table:
+        """The first rows of the first file; columns without values there have values from later rows."""
+        if self._head is None:
+            skip = self.bad is not None
+            first = self.formats[0].head(HEAD, skip_bad=skip)
+            columns, readings = dict(first.columns), dict(first.readings)
+            for form in self.formats[1:]:
+                later = form.head(_LATER, skip_bad=skip)
+                readings |= {name: own for name, own in later.readings.items() if name not in columns}
+                for name, raw in later.columns.items():
+                    columns.setdefault(name, raw)
+            for form in self.formats:
+                more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
+                columns |= more
+                readings |= {name: own for name, own in form.readings.items() if name in more}
+            self._head = replace(first, columns=columns, readings=readings)
+        return self._head
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows of all files."""
+        self.head()  # detects decimal commas and the size of a row
+        n_rows = 0
+        expected = self._n_expected() if self._progress is not None else None
+        for form in self.formats:
+            form.odd_cells = self._odd_cells
+            for table in form.tables(wanted, keep=keep, bad=self.bad):
+                n_rows += table.n_rows
+                yield table
+                if self._progress is not None:
+                    self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
+        self._odd_cells.tell()
+
+    def _n_expected(self) -> int | None:
+        parts = [form.n_expected() for form in self.formats]
+        return None if None in parts else sum(n or 0 for n in parts)
+
+
+def _format(path: str, options: ReadOptions) -> FileFormat:
+    if options.format == "sql" or (options.format is None and is_query(path) and not os.path.exists(path)):
+        _check_table(options, "sql", path)
+        return Sql(path, options)
+    if os.path.isdir(path):
+        _check_table(options, "folder", path)
+        return Folder(path, options)
+    file = (None if os.path.exists(path) else opened_member(path)) or InputFile.of(path)
+    if is_archive(file.start(4)) and options.format != "excel" and not _is_workbook(file):
+        file, table = member_of(file, options.table)
+        options = replace(options, table=table)
+    kind = options.format or _kind(file)
+    if kind not in FORMATS:
+        raise ParameterError(f"a format ({', '.join(FORMATS)})", got=kind, hint=did_you_mean(kind, FORMATS))
+    _check_table(options, kind, path)
+    if kind == "tsv" and options.delimiter is None:
+        options = replace(options, delimiter="\t")
+    return FORMATS[kind](file, options)
+
+
+def _check_table(options: ReadOptions, kind: str, path: str) -> None:
+    if options.table is not None and kind not in _WITH_TABLES:
+        raise ParameterError("a database, a workbook or a zip archive for the option table", got=path)
+
+
+def _kind(file: InputFile) -> str:
+    """The format by the first bytes, else by the name, else by the first characters."""
+    start = file.start(2**12)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"SQLite format 3\x00"):
+        return "sqlite"
+    if start[8:12] == b"DUCK":
+        return "duckdb"
+    if is_arrow(start):
+        return "arrow"
+    if is_archive(start) or is_workbook((), start):
+        return "excel"
+    if is_arff(start):
+        return "arff"
+    if (kind := statistics_kind(file.name, start)) is not None:
+        return kind
+    ending = os.path.splitext(without_compression_suffix(file.name))[1]
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    if ending in _KNOWN_BY_BYTES:
+        raise FileError(
+            f"a {ending[1:]} file", got=Described(f"a file that begins with {start[:16]!r}"), file=file.name
+        )
+    if (kind := document_kind(file.name, start)) is not None:
+        return kind
+    return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
+
+
+def _is_workbook(file: InputFile) -> bool:
+    """Whether a zip archive is a workbook; one that is cut off may be, if its name says so."""
+    if _ENDINGS.get(os.path.splitext(without_compression_suffix(file.name))[1]) == "excel":
+        return True
+    return file.compression == "none" and is_workbook(archive_members(file.path, file.name), file.start(200))
+
+
+def _is_empty(raw: Any) -> bool:
+    return raw.null_count == len(raw) if hasattr(raw, "null_count") else all(value is None for value in raw)
+
+
+def _near(path: str) -> str | None:
+    """A hint that names a file of a similar name."""
+    folder, name = os.path.dirname(path) or ".", os.path.basename(path)
+    stem, names = os.path.splitext(name)[0], os.listdir(folder) if os.path.isdir(folder) else []
+    near = [one for one in names if did_you_mean(stem, [os.path.splitext(one)[0]])]  # a common suffix is not near
+    return did_you_mean(name, near) or "there is no such file"

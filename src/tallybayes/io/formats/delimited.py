@@ -1,0 +1,395 @@
+"""CSV, TSV and other text with a delimiter between cells.
+
+Encoding and delimiter are detected from the beginning of the file. Every cell is read as text, without the spaces
+around it; the type of a column and the format of its numbers are inferred from its first rows (`number_detection.py`),
+and given by the model once there is one.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import io
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.arrays.chunks import n_threads
+from tallybayes.cells.missing_words import MissingWords
+from tallybayes.cells.number_detection import detect_numbers
+from tallybayes.cells.number_format import NumberFormat, ordered
+from tallybayes.cells.number_reading import NumberReading
+from tallybayes.errors import DataError, Described, FileError, TallyError, check_integer, shorten
+from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
+from tallybayes.io.formats.csv_blocks import AskedColumn, CsvBlocks
+from tallybayes.io.formats.dialect import Dialect
+from tallybayes.io.formats.duckdb_connection import sql_text
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, line_in
+from tallybayes.io.formats.encoding import table_encoding
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.header_names import header_names
+from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.line_facts import LineFacts
+from tallybayes.io.formats.line_map import LineMap
+from tallybayes.io.formats.text_copy import rewritten
+from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.table import Table
+
+__all__ = ["Delimited"]
+
+_SAMPLE = 2**18  # characters from which the delimiter is detected
+_ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
+_BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
+_BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
+_DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
+_LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
+
+
+class Delimited(DuckDBFormat):
+    """A file of text with a delimiter between cells."""
+
+    kind = "csv"
+
+    def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
+        self.encoding = table_encoding(file.start(), options.encoding, file.name)
+        self.file = file if self.encoding in _DUCKDB else file.in_utf8(self.encoding)
+        self._stored = self.encoding if self.encoding in _DUCKDB else "utf-8"
+        self.name, self.size = file.name, file.size
+        shown = self.file.start().decode(self._stored, errors="replace").removeprefix("\ufeff")
+        if "\x00" in shown:
+            hint = "name the format with format= (--format)"
+            raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
+        self._lines = LineMap() if lines is None else lines
+        self._read_dialect(options)
+        self.header = options.header
+        self._used = options.used
+        self._decimal, self._thousands = options.decimal, options.thousands
+        self.words = options.missing or MissingWords()
+        self._keeps_words = False
+        self.readings: dict[str, NumberReading] = {}
+        self._rejected: set[int] = set()  # lines that DuckDB could not read
+        names, self._skip = self._names()
+        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
+
+    def _read_dialect(self, options: ReadOptions) -> None:
+        """Detect how cells are divided; a file with comments, or with mixed ends of lines, is copied without them."""
+        with self._text() as file:
+            lead = list(itertools.islice(file, check_integer("skip_lines", options.skip_lines, at_least=0)))
+            sample = "".join([*lead, file.read(_SAMPLE)]).removeprefix("\ufeff")
+        self.dialect = dialect = Dialect.of(sample, options)
+        self.delimiter = dialect.delimiter
+        self.doubts = dialect.doubts
+        if dialect.comment is not None or self._line_facts.end_in_two_ways:
+            with self._text("surrogateescape") as file:
+                path, self._lines = rewritten(file, dialect, origin=self._lines)
+            self.file, self._stored = replace(InputFile.of(path), name=self.name), "utf-8"
+            self.dialect = replace(dialect, skip=0)
+            self.__dict__.pop("_line_facts", None)  # those of the copy are others
+
+    def _names(self) -> tuple[list[str], int]:
+        """The names of the columns, and the number of lines before them."""
+        with self._rows() as reader:
+            row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
+            if row is None:
+                raise FileError("a line with the names of the columns", got=Described("an empty file"), file=self.name)
+            last = self.dialect.skip + reader.line_num
+        row[0] = row[0].removeprefix("\ufeff")
+        if not self.header:
+            return [f"x{i}" for i in range(len(row))], last - 1
+        first = max(last - sum(cell.count("\n") for cell in row), 1)
+        names, doubts = header_names(row, self._lines.original(first))
+        self.doubts = [*self.doubts, *doubts]
+        return names, first - 1
+
+    def _text(self, errors: str = "replace") -> IO[str]:
+        return io.TextIOWrapper(self.file.opened(), self._stored, errors=errors, newline="")
+
+    @contextlib.contextmanager
+    def _rows(self) -> Iterator[Any]:
+        """The csv module's reader of the lines of the table."""
+        with self._text() as file:
+            yield self.dialect.rows(itertools.islice(file, self.dialect.skip, None))
+
+    def relation(self, faults: Faults = "stop") -> str:
+        """DuckDB's CSV reader, with nothing left for it to detect."""
+        words = ("",) if self._keeps_words else self.words.spellings
+        columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
+        options = [
+            sql_text(self.file.literal_path),
+            "auto_detect=false",
+            f"skip={self._skip}",
+            f"compression='{self.file.compression}'",
+            f"encoding='{_DUCKDB[self._stored]}'",
+            f"header={str(self.header).lower()}",
+            f"delim={sql_text(self.delimiter)}",
+            f"quote={sql_text(self.dialect.quote or '')}",
+            f"escape={sql_text(self.dialect.quote or '')}",
+            f"columns={{{columns}}}",
+            f"nullstr=[{', '.join(map(sql_text, words))}]",
+            *(["store_rejects=true"] if faults == "report" else []),
+            *self._reader_options,
+        ]
+        return f"read_csv({', '.join(options)})"
+
+    @cached_property
+    def _line_facts(self) -> LineFacts:
+        """Facts about the lines of the table; lines before it may have a single quote."""
+        with self.file.opened() as file:
+            as_bytes = io.TextIOWrapper(file, "latin-1", newline="")  # one character for each byte
+            start = sum(map(len, itertools.islice(as_bytes, self.dialect.skip)))
+        with self.file.opened() as file:
+            file.read(start)
+            return LineFacts.of(file, self.dialect.quote, self.delimiter)
+
+    @cached_property
+    def _reader_options(self) -> list[str]:
+        """What DuckDB (seen with 2.0) must be told about the lines of the file, or it reads them wrongly.
+
+        * Where a cell continues on the next line, parts of the file must not be read in parallel: DuckDB starts at
+          some line and cannot tell that it is within quotes.
+        * Where lines end in different ways, or a carriage return stands alone, it must not be strict.
+        * It refuses lines of more than 2 MB, and drops them without an error if they are longer than its buffer.
+        """
+        lines = self._line_facts
+        if lines.longest > _LONGEST_LINE:
+            expected = f"lines of at most {_LONGEST_LINE >> 20} MB"
+            raise DataError(expected, got=Described(f"a line of {lines.longest >> 20} MB"), file=self.name)
+        # DuckDB reports a quote that is never closed only if it reads in parallel
+        large = self.file.size > _ONE_PART or self.file.compression != "none"
+        options = ["parallel=false"] if large and lines.has_long_cells and not lines.has_open_quote else []
+        options += ["strict_mode=false"] if lines.have_mixed_ends else []
+        if lines.longest > _DUCKDB_LINE:
+            options += [f"max_line_size={lines.longest + 2}", f"buffer_size={2 * lines.longest + 4}"]
+        return options
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """The wanted columns, batch by batch; original cells include the words for missing values."""
+        self._keeps_words = keep
+        tables = super().tables(wanted, keep=keep, bad=bad)
+        return tables if bad is None or not keep else self._with_rejected(tables, bad)
+
+    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
+        """The columns as Arrow reads them, if the file is plain."""
+        blocks = self._plain_blocks
+        are_words = self.words.numbers and any(own.type is not None for own in asked)  # numbers that mean missing
+        n_bytes = int(np.clip(_BLOCKS // n_threads(), *_BLOCK))
+        return None if blocks is None or are_words else blocks.batches(asked, n_bytes)
+
+    @property
+    def _plain_blocks(self) -> CsvBlocks | None:
+        """The file for Arrow's reader; None if that might read it in another way than DuckDB."""
+        lines = self._line_facts
+        is_divided = len(self.expressions) > 1 and self.delimiter.isascii() and (self.dialect.quote or "").isascii()
+        is_odd = (
+            lines.longest > _DUCKDB_LINE
+            or lines.have_mixed_ends
+            or lines.has_long_cells
+            or lines.has_open_quote
+            or not lines.has_plain_quotes
+        )
+        if is_odd or not is_divided or self._stored == "iso8859-1" or self.file.compression != "none":
+            return None
+        words = ("",) if self._keeps_words else self.words.spellings
+        skip = self._skip + int(self.header)
+        return CsvBlocks(
+            self.file, list(self.expressions), skip, self.delimiter, self.dialect.quote, words, self.words.cleaned
+        )
+
+    def _first_rows(self, n: int, skip_bad: bool) -> Any:
+        """The first rows, by Arrow if the file is plain."""
+        blocks = None if skip_bad else self._plain_blocks
+        with contextlib.suppress(pa.ArrowInvalid):
+            if blocks is not None and (found := blocks.first(n)) is not None:
+                self.row_bytes = max(found.nbytes / max(found.num_rows, 1), 1.0)
+                return pa.Table.from_batches([found])
+        return super()._first_rows(n, skip_bad)
+
+    def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
+        """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
+        waiting = self._rejected_cells()
+        for table in tables:
+            numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+            first = 0 if table.origin is None else table.origin.first
+            last = max([first + int(numbers[-1]) if len(numbers) else -1, *(number for number, _ in bad.kept)])
+            while waiting and waiting[0][0] < last:
+                bad.kept.append(waiting.pop(0))
+            yield table
+        if waiting:
+            bad.kept += waiting
+            yield Table(0, {}, self.origin(0), kept=waiting[0][1].slice(1))
+
+    def _rejected_cells(self) -> list[tuple[float, pa.Table]]:
+        """The cells of the lines that DuckDB cannot read: filled up or cut, with their places among the rows."""
+        self.connection.sql(f"SELECT count(*) FROM {self.relation('report')}").fetchall()
+        faults = self.reported()
+        if not faults:
+            return []
+        with self._rows() as reader:
+            lines = [self._lines.original(line) for line in self._row_lines(reader)]
+        result = []
+        for fault in faults:
+            cells: list[str] = next(self.dialect.rows([str(fault.got)]), [])
+            values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
+            one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
+            result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
+        return result
+
+    def must_look(self) -> bool:
+        """Whether the words for missing values are among the cells."""
+        return self._keeps_words
+
+    def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
+        """The format that is wanted, unless another one was ordered; else that of the first rows of this file."""
+        if isinstance(kind, NumberFormat):
+            return ordered(kind, self._decimal, self._thousands)
+        reading = self.readings.get(name)
+        if reading is None or not reading.is_numeric or (reading.all_plain and reading.is_guessed):
+            return None
+        found = reading.needed_format
+        if found is not None and self.odd_cells is not None:
+            self.odd_cells.tell_doubts(name, reading.doubts)
+        return None if found is None else replace(found, words=())
+
+    def _without_words(self, column: Any) -> Any:
+        """A column without spaces around its cells, and null in place of the words for missing values."""
+        return self.words.cleaned(column)
+
+    def _cell_to_cast(self, name: str) -> str:
+        """A cell without the words for missing values that are numbers, which could be cast."""
+        words = ", ".join(map(sql_text, self.words.numbers))
+        cell = self._cell(name)
+        return f"CASE WHEN trim({cell}) IN ({words}) THEN NULL ELSE {cell} END" if words else cell
+
+    def n_expected(self) -> int | None:
+        """From the length of the first lines."""
+        if self.file.compression != "none":
+            return None
+        start = self.file.start()
+        lines = start.count(b"\n")
+        return round(self.file.size * lines / len(start)) if lines else None
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, with the type of each column inferred from them."""
+        self._keeps_words = True
+        cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
+        texts = dict(zip(self.expressions, cells, strict=True))
+        found = {name: self._without_words(column) for name, column in texts.items()}
+        columns = self._typed(found)
+        kinds = {name: inferred_kind(column) for name, column in columns.items()}
+        self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
+        n_none = {name: self.words.n_none(texts[name], found[name]) for name in texts if columns[name] is found[name]}
+        n_rows = len(cells[0]) if cells else 0
+        return Table(n_rows, columns, self.origin(0), readings=dict(self.readings), n_none=n_none)
+
+    def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
+        """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
+        texts = {
+            name: column for name, column in cells.items() if self.is_inferred(name) and not holds_booleans(column)
+        }
+        options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
+        self.readings |= detect_numbers(texts, **options)
+        own = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
+        return {**cells, **own}
+
+    def facts(self) -> dict[str, Any]:
+        """Delimiter, decimal sign and encoding, where they are unusual."""
+        if len(self.expressions) == 1:
+            return {}
+        usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
+        return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}
+
+    @property
+    def decimal(self) -> str:
+        """The decimal sign: a comma if that of any column of numbers is one."""
+        signs = {own.format.decimal for own in self.readings.values() if own.is_numeric}
+        return self._decimal or ("," if "," in signs else ".")
+
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Values that are not missing, their type inferred from them."""
+        found = super().some(names, n, skip_bad=skip_bad)
+        return self._typed(found)
+
+    def is_inferred(self, name: str) -> bool:
+        """Whether the type of a column is inferred from its cells; otherwise they stay text."""
+        return self._used is None or name in self._used
+
+    def broken(self, error: BaseException) -> TallyError:
+        """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
+        message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
+        found_line = line_in(message)
+        line = None if found_line is None else self._lines.original(found_line)
+        if "unicode" in message.lower() or "encoded" in message.lower():
+            hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
+            return DataError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
+        if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+            hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
+            if found_line == self._skip + 2 and int(found[2]) > int(found[1]):
+                hint = f"if the lines before it are a title: skip_lines= (--skip-lines); {hint}"
+            if without_compression_suffix(self.name).endswith(".txt"):
+                hint = "if this is a text and not a table: format='text' (--format text)"
+            return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
+        if "unterminated quote" in message.lower():
+            return DataError("a closing quote", got=_original(message), file=self.name, line=line, hint=_SKIP)
+        if line is not None:
+            what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
+            words = f"a line that can be read ({_in_words(what)})"
+            return DataError(words, got=_original(message), file=self.name, line=line, hint=_SKIP)
+        return super().broken(error)
+
+    def reported(self) -> list[DataError]:
+        """The lines that DuckDB could not read."""
+        there = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'reject_errors'"
+        if not self.connection.execute(there).fetchall():
+            return []
+        query = "SELECT line, first(error_message), first(csv_line) FROM reject_errors GROUP BY line ORDER BY line"
+        found = self.connection.execute(query).fetchall()
+        self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
+        self._rejected = {line for line, _, _ in found}
+        return [
+            DataError(
+                f"a line that can be read ({_in_words(message)})",
+                got=content.strip(),
+                file=self.name,
+                line=self._lines.original(line),
+            )
+            for line, message, content in found
+        ]
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a row, found by reading the file with the csv module: only for error messages."""
+        with self._rows() as reader:
+            line = next(itertools.islice(self._row_lines(reader), row, None), None)
+        return None if line is None else self._lines.original(line)
+
+    def _row_lines(self, reader: Any) -> Iterator[int]:
+        """The line on which each row begins; lines that are not rows are skipped, as DuckDB does."""
+        width = len(self.expressions)
+        line, seen_header = self.dialect.skip + 1, not self.header
+        for cells in reader:
+            blank = not cells and width > 1
+            fits = len(cells) == width or (len(cells) == width + 1 and not cells[-1]) or (not cells and width == 1)
+            if not blank and seen_header and fits and line not in self._rejected:
+                yield line
+            seen_header = seen_header or any(cell.strip() for cell in cells)
+            line = self.dialect.skip + reader.line_num + 1
+
+
+_SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"
+_DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1"}
+
+
+def _in_words(message: str) -> str:
+    """DuckDB's reason, shorter."""
+    return re.sub(r"Expected Number of Columns: (\d+) Found: (\d+)", r"\2 cells instead of \1", message).rstrip(".")
+
+
+def _original(message: str) -> str:
+    """The line that DuckDB shows."""
+    found = re.search(r"Original Line:\s*(.*)", message)
+    return found[1].strip() if found else ""

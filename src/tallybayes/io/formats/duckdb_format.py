@@ -1,0 +1,342 @@
+"""Rows that DuckDB reads: a FROM clause, an SQL expression for each column, a stream of Arrow batches.
+
+The first query casts text to numbers at full speed and stops at a value that is not a number. A second query then
+goes on from there: it selects each such column twice, as text and with TRY_CAST, and the batches are searched for cells
+that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
+what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
+must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
+the number of columns. A format that another reader can read faster, mostly, tries that one first (`quick_batches`).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes.cells.arrow import integers, pc, strings, to_numpy, valid_rows
+from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_format import NumberFormat
+from tallybayes.errors import DataError, Described, FileError, TallyError
+from tallybayes.io.formats.csv_blocks import AskedColumn, CastType
+from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
+from tallybayes.io.formats.file_format import FileFormat
+from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.table import Table
+
+__all__ = ["DuckDBFormat", "Faults", "line_in"]
+
+Faults = Literal["stop", "report"]
+
+_BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
+_BATCH_ROWS = (2048, 131_072)
+_BOOLEAN = "a boolean (0, 1, true, false)"
+_EXAMPLE = 1234.5  # shows how thousands and decimals are written
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A column, and where its cells are in a batch: as they were read (and parsed by a format), and cast to numbers."""
+
+    name: str
+    kind: Kind | None
+    read: int | None
+    cast: int | None
+    form: NumberFormat | None = None
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """What is read of every row.
+
+    expressions: SQL expressions, one for each column of a batch; asked: the same for other readers.
+    kept: the places of the original cells, if they are kept; bad_rows: the place of the condition for bad rows.
+    """
+
+    cells: list[_Cells]
+    expressions: list[str]
+    asked: list[AskedColumn]
+    kept: list[int] | None
+    bad_rows: int | None
+
+
+class DuckDBFormat(FileFormat):
+    """Rows that DuckDB reads. `expressions` has the SQL expression and the DuckDB type of each column."""
+
+    expressions: dict[str, tuple[str, str]]
+    missing: tuple[str, ...] = ()  # words in columns of text that mean a missing value
+    inferred: Mapping[str, Kind] = MappingProxyType({})  # the kinds of columns of text, by their first rows
+    row_bytes: float = 100.0  # of an average row, to choose the size of batches
+
+    @cached_property
+    def connection(self) -> Any:
+        """To DuckDB; made when it is needed."""
+        return connect()
+
+    @abstractmethod
+    def relation(self, faults: Faults = "stop") -> str:
+        """The FROM clause; `faults` says what to do with lines that DuckDB cannot read."""
+
+    def original_cell(self, name: str) -> str:
+        """The SQL expression of a cell as it is in the file."""
+        return self._cell(name)
+
+    def broken(self, error: BaseException) -> TallyError:
+        """An error of DuckDB as an error of this library."""
+        hint = f"DuckDB reports: {first_line(error)}"
+        return FileError(
+            f"a complete {self.kind} file", got=Described("one that cannot be read"), file=self.name, hint=hint
+        )
+
+    def reported(self) -> list[DataError]:
+        """The lines that DuckDB could not read in the last query with `faults="report"`."""
+        return []
+
+    def bad_row_condition(self) -> str | None:
+        """An SQL condition for rows that are bad as a whole."""
+        return None
+
+    def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
+        """How the cells of a column of text are parsed as numbers; None if they are cast."""
+        return kind if isinstance(kind, NumberFormat) else None
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, in the types that DuckDB gives them."""
+        table = self._first_rows(n, skip_bad)
+        columns = [self._without_words(column.combine_chunks()) for column in table.columns]
+        return Table(table.num_rows, dict(zip(self.expressions, columns, strict=True)), self.origin(0))
+
+    def _first_rows(self, n: int, skip_bad: bool) -> Any:
+        try:
+            table = self._select(map(self._cell, self.expressions), skip_bad, f"LIMIT {n}").to_arrow_table()
+        except duckdb_errors() as error:
+            raise self.broken(error) from error
+        self.reported()
+        self.row_bytes = max(table.nbytes / max(table.num_rows, 1), 1.0)
+        return table
+
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Up to n values of each column that are not missing, wherever they are, in one pass over the rows."""
+        found: dict[str, list[Any]] = {name: [] for name in names if name in self.expressions}
+        if not found:
+            return {}
+        try:
+            for batch in self._select(map(self._cell, found), skip_bad).to_arrow_reader(_BATCH_ROWS[0]):
+                for parts, column in zip(found.values(), batch.columns, strict=True):
+                    if sum(map(len, parts)) < n and column.null_count < len(column):
+                        parts.append(self._without_words(column).drop_null())
+                if all(sum(map(len, parts)) >= n for parts in found.values()):
+                    break
+        except duckdb_errors() as error:
+            raise self.broken(error) from error
+        self.reported()
+        values = {name: pa.concat_arrays(parts).slice(0, n) for name, parts in found.items() if parts}
+        return {name: column for name, column in values.items() if len(column)}
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """The wanted columns, batch by batch, cast to the kinds that are wanted."""
+        kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
+        n_rows = 0
+        try:
+            plain = self._selection(kinds, keep=keep)
+            for batches in self._fast_ways(plain) if bad is None else ():
+                try:
+                    for table in self._read(plain, batches):
+                        n_rows += table.n_rows
+                        yield table
+                    return
+                except duckdb_errors():
+                    self.reported()
+                    if n_rows:
+                        break  # the cell at which this way has stopped would stop the other ways too
+            complete = self._selection(kinds, keep=keep, look=True, bad=bad)
+            for table in self._read(complete, self._selected(complete, bad is not None), bad):
+                before = 0 if bad is not None or table.origin is None else n_rows - table.origin.first
+                if before < table.n_rows:
+                    yield table if before <= 0 else table.part(before, table.n_rows)
+        except duckdb_errors() as error:
+            raise self.broken(error) from None
+        if bad is not None:
+            for fault in self.reported():
+                bad.add(fault)
+
+    def must_look(self) -> bool:
+        """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
+        return bool(self.missing)
+
+    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
+        """The columns that are asked for, by a reader that is faster than DuckDB; None if it might read otherwise.
+
+        It raises an error of Arrow at a value of another type.
+        """
+        return None
+
+    def _fast_ways(self, plain: _Selection) -> Iterator[Iterator[Any]]:
+        """Batches by ways of reading that stop at a value that is not a number; the fastest first."""
+        quick = None if any(own.type == "EITHER" for own in plain.asked) else self.quick_batches(plain.asked)
+        if quick is not None:
+            yield quick
+        if not self.must_look():
+            yield self._selected(plain)
+
+    def _selection(
+        self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
+    ) -> _Selection:
+        """What to select; text that is cast is read as text too where the cells must be looked at."""
+        places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
+        asked: list[AskedColumn] = []
+
+        def place(expression: str, name: str, cast: CastType | None = None) -> int:
+            if expression not in places:
+                asked.append(AskedColumn(name, cast))
+            return places.setdefault(expression, len(places))
+
+        cells = []
+        for name, kind in kinds.items():
+            is_text = kind is not None and self.expressions[name][1] == "VARCHAR"
+            form = self.format_of(name, kind) if is_text and kind is not None else None
+            cast = self._cast_type(name, kind) if is_text and form is None and kind is not None else None
+            read = place(self._cell(name), name) if look or cast is None else None
+            numbers = None if cast is None else place(self._cast(name, cast, look), name, cast)
+            cells.append(_Cells(name, kind, read, numbers, form))
+        kept = [place(self.original_cell(name), name) for name in self.expressions] if keep else None
+        condition = self.bad_row_condition() if bad is not None else None
+        bad_rows = None if condition is None else place(condition, "")
+        return _Selection(cells, list(places), asked, kept, bad_rows)
+
+    def _selected(self, selection: _Selection, skip_bad: bool = False) -> Iterator[Any]:
+        """The rows as DuckDB reads them."""
+        n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
+        yield from _gathered(self._select(selection.expressions, skip_bad).to_arrow_reader(n_rows), n_rows)
+
+    def _read(self, selection: _Selection, batches: Iterator[Any], bad: BadRows | None = None) -> Iterator[Table]:
+        """Batches as tables."""
+        cells, first = selection.cells, 0
+        for batch in batches:
+            table, faults = self._table(batch, cells, first)
+            if selection.kept is not None:
+                columns = [batch.column(i) for i in selection.kept]
+                table = replace(table, kept=pa.table(columns, names=list(self.expressions)))
+            if selection.bad_rows is not None:
+                faults[to_numpy(batch.column(selection.bad_rows))] = -1
+            yield self._without_faults(table, batch, cells, faults, bad)
+            first += batch.num_rows
+
+    def _table(self, batch: Any, cells: list[_Cells], first: int) -> tuple[Table, NDArray[np.int64]]:
+        """The columns of a batch, and for each row the number of the first column that could not be cast."""
+        columns: dict[str, Any] = {}
+        faults = np.full(batch.num_rows, len(cells))
+        for number, own in enumerate(cells):
+            text: Any = None if own.read is None else self._without_words(batch.column(own.read))
+            values = text if own.cast is None else batch.column(own.cast)
+            values = values if own.form is None else own.form.parse(text)
+            columns[own.name] = values
+            if text is not None and values is not text:
+                if values.null_count > text.null_count or own.cast is not None:
+                    odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
+                    odd = odd if own.kind == "flag" and own.form is None else self._numbers(own, text, odd, first)
+                    faults[odd] = np.minimum(faults[odd], number)
+                if own.cast is not None and text.null_count:  # a word for missing values may be a number
+                    columns[own.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
+        return Table(batch.num_rows, columns, self.origin(first)), faults
+
+    def _numbers(self, own: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
+        if not len(odd):
+            return odd
+        cells = text.take(integers(odd))
+        are_numbers = to_numpy(looks_like_number(cells))
+        known = strings([] if own.form is None else list(own.form.words)).cast(cells.type)
+        words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
+        if len(words) and self.odd_cells is not None:
+            row = first + int(odd[words[0]])
+            self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
+        others: NDArray[np.int64] = odd[are_numbers]
+        return others
+
+    def _place(self, row: int) -> str:
+        line = self.line_of(row)
+        return f"{self.name}, row {row}" if line is None else f"{self.name}, line {line}"
+
+    def _without_faults(
+        self, table: Table, batch: Any, cells: list[_Cells], faults: NDArray[np.int64], bad: BadRows | None
+    ) -> Table:
+        """The rows without a fault; the others are counted, or the first of them is an error."""
+        for row in np.flatnonzero(faults < len(cells)).tolist():
+            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
+            if faults[row] >= 0:
+                own = cells[faults[row]]
+                error = _not_castable(own, batch.column(own.read)[row].as_py(), row)
+            if bad is None:
+                raise table.located(error)
+            bad.add(table.located(error) if bad.wants_more else error, table, row)
+        good = np.flatnonzero(faults == len(cells))
+        return table if len(good) == table.n_rows else table.take(good)
+
+    def _cell(self, name: str) -> str:
+        return self.expressions[name][0]
+
+    def _cell_to_cast(self, name: str) -> str:
+        return self._cell(name)
+
+    def _cast_type(self, name: str, kind: Kind) -> CastType:
+        """The type that a column of text is cast to."""
+        known = kind if kind == "number" else self.inferred.get(name)
+        return "EITHER" if known is None else "DOUBLE" if known == "number" else "BOOLEAN"
+
+    def _cast(self, name: str, kind: CastType, safe: bool) -> str:
+        """A column of text as numbers; null instead of an error if `safe`."""
+        cast = "TRY_CAST" if safe else "CAST"
+        value = self._cell_to_cast(name)
+        if kind != "EITHER":
+            return f"{cast}({value} AS {kind})"
+        return f"coalesce(TRY_CAST({value} AS DOUBLE), {cast}({value} AS BOOLEAN)::DOUBLE)"
+
+    def _without_words(self, column: Any) -> Any:
+        """A column with null in place of the words for missing values."""
+        if not self.missing or not pa.types.is_string(column.type):
+            return column
+        found = pc.is_in(column, value_set=strings(list(self.missing)).cast(column.type))
+        return pc.if_else(found, pa.nulls(1, column.type)[0], column) if found.true_count else column
+
+    def _select(self, expressions: Iterable[str], skip_bad: bool, limit: str = "") -> Any:
+        columns = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions)) or "1"
+        return self.connection.sql(f"SELECT {columns} FROM {self.relation('report' if skip_bad else 'stop')} {limit}")
+
+
+def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Batches of about n_rows rows: DuckDB ends one at the end of each part of a file, however short it is."""
+    waiting: list[Any] = []
+    for batch in batches:
+        if waiting and sum(map(len, waiting)) + len(batch) > n_rows:
+            yield pa.concat_batches(waiting)
+            waiting = []
+        waiting.append(batch)
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
+def _not_castable(cells: _Cells, value: str, row: int) -> DataError:
+    if cells.kind == "flag" and cells.form is None:
+        hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
+        return DataError(_BOOLEAN, got=value, column=cells.name, row=row, hint=hint)
+    form = cells.form or NumberFormat()
+    expected = f"a number written like {form.text(_EXAMPLE)}"
+    hint = "decimal= and thousands= (--decimal, --thousands) say how numbers are written; "
+    hint += f"if {value!r} means a missing value: missing= (--missing)"
+    return DataError(expected, got=value, column=cells.name, row=row, hint=hint)
+
+
+def line_in(message: str) -> int | None:
+    """The line that a message of DuckDB names."""
+    found = re.search(r"\bline:? (\d+)", message, re.IGNORECASE)
+    return int(found[1]) if found else None

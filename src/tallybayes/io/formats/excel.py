@@ -1,0 +1,117 @@
+"""Workbooks: Excel (.xlsx, .xlsm, .xlsb, .xls) and OpenDocument (.ods), read by python-calamine.
+
+A sheet is read as if it had been saved as CSV, so that its cells mean what the cells of a CSV file do, whether a number
+is stored as a number or as text. Dates are written as in ISO 8601; error cells (#N/A, #DIV/0!) are missing. Empty rows
+are skipped, and columns without any cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.errors import Described, FileError, check_integer
+from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.dialect import text_lines
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.input_file import InputFile, temporary_copy
+from tallybayes.io.formats.line_map import LineMap
+from tallybayes.io.formats.optional_package import optional_package
+from tallybayes.io.formats.relation import chosen_table
+
+__all__ = ["Excel", "is_workbook"]
+
+_WHOLE = 2.0**53  # up to here a whole number is written without a point
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # the container of .xls, and of workbooks with a password
+
+
+class Excel(Delimited):
+    """A sheet of a workbook."""
+
+    kind = "excel"
+
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        skip = check_integer("skip_lines", options.skip_lines, at_least=0)
+        rows = [list(map(_text, row)) for row in _cells(file, options.table)[skip:]]
+        path, lines = _as_csv(rows, first=skip + 1)
+        copy = replace(InputFile.of(path), name=file.name)
+        csv_options = replace(options, delimiter=",", quote='"', encoding="utf-8", skip_lines=0)
+        super().__init__(copy, csv_options, lines=lines)
+        self.size = file.size
+
+    def facts(self) -> dict[str, Any]:
+        """Nothing is unusual about the copy."""
+        return {}
+
+
+def is_workbook(names: Sequence[str], start: bytes) -> bool:
+    """Whether a zip archive with files of these names, or a file with these first bytes, is a workbook."""
+    return (
+        start.startswith(_OLE)
+        or bool({"xl/workbook.xml", "xl/workbook.bin"} & {*names})
+        or ("content.xml" in names and b"opendocument.spreadsheet" in start[:200])
+    )
+
+
+def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
+    """The cells of a sheet, row by row, from its first row and column on."""
+    calamine = optional_package("python_calamine", "excel", file.name)
+    try:
+        with calamine.load_workbook(io.BytesIO(file.content())) as book:
+            found = [one for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
+            if sheet is None:  # hidden sheets, and those without cells, must be named
+                found = [one for one in found if one.visible == calamine.SheetVisibleEnum.Visible]
+                found = [one for one in found if book.get_sheet_by_name(one.name).height] or found
+            names = [one.name for one in found]
+            chosen = chosen_table(sheet, names, file.name, "sheet of the workbook")
+            return list(book.get_sheet_by_name(chosen).to_python(skip_empty_area=False))
+    except calamine.PasswordError as error:
+        raise FileError(
+            "a workbook without a password", got=Described("one with a password"), file=file.name
+        ) from error
+    except (calamine.CalamineError, OSError, ValueError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileError):
+            raise
+        got = Described(f"one that cannot be read ({error})")
+        raise FileError("a complete workbook", got=got, file=file.name) from error
+
+
+def _as_csv(rows: Sequence[Sequence[str]], *, first: int) -> tuple[str, LineMap]:
+    """The path of a copy as CSV, and the row of the sheet for each of its lines; the first row has this number."""
+    used = [any(cells) for cells in zip(*rows, strict=True)]
+    lines = LineMap()
+
+    def written() -> Iterator[bytes]:
+        line = 1
+        for number, row in enumerate(rows, first):
+            if any(row):
+                text = io.StringIO()
+                own = [cell for cell, is_used in zip(row, used, strict=True) if is_used]
+                csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(own)
+                lines.add(line, number)
+                line += len(text_lines(text.getvalue()))
+                yield text.getvalue().encode(errors="replace")
+
+    return temporary_copy(written()), lines
+
+
+def _text(cell: Any) -> str:
+    """A cell as it would be in a CSV file.
+
+    >>> [_text(cell) for cell in (3.0, 0.5, True, datetime.datetime(2024, 1, 2, 3, 4), " a ")]
+    ['3', '0.5', 'true', '2024-01-02 03:04:00', ' a ']
+    """
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _WHOLE:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime):
+        return cell.isoformat(sep=" ")
+    if isinstance(cell, (datetime.date, datetime.time)):
+        return cell.isoformat()
+    return str(cell)

@@ -1,0 +1,220 @@
+"""JSON: one object per line, or one array of objects.
+
+The columns and their types are inferred from the first rows. Numbers, texts and booleans are then read by DuckDB as
+text and cast, as in CSV files, so that an error can name a wrong value; lists and maps are read as they are.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import IO, Any
+
+import pyarrow as pa
+
+from tallybayes.cells.number_detection import mostly_numbers
+from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
+from tallybayes.io.formats.duckdb_connection import connect, first_line, sql_name, sql_text
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.input_file import InputFile
+from tallybayes.tables.source import HEAD, BadRows, Kind
+from tallybayes.tables.table import Table, is_number, to_table
+
+__all__ = ["Json"]
+
+_LINE = 2**24  # bytes that an object may have
+_EXTRACT = {True: "json_extract_string", False: "json_extract"}
+_SURROGATE = "\\ud800 to \\udfff must form pairs: a single one is not a character"
+_ARRAY = 2**26  # bytes of an array that Python reads whole
+
+
+class Json(DuckDBFormat):
+    """A file of JSON objects."""
+
+    kind = "json"
+
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.file = file.in_utf8("utf-8-sig") if file.start(3) == codecs.BOM_UTF8 else file
+        self.name, self.size = file.name, file.size
+        self.missing = options.given_words
+        self.connection = connect()
+        self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        self.expressions = {}
+        self._keeping = False
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, which determine the columns."""
+        rows = list(itertools.islice(self._objects(skip_bad), n))
+        columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
+        if not columns:
+            raise FileError("a JSON object that is not empty", got=NONE, file=self.name)
+        self.expressions = {
+            name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
+        }
+        self.inferred = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
+        self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
+        return Table(len(rows), columns, self.origin(0))
+
+    def _objects(self, skip_bad: bool) -> Iterator[dict[str, Any]]:
+        if not self.in_lines:
+            yield from self._array()
+            return
+        with self.file.opened() as file:
+            for line, content in _lines(file):
+                row = _object(content)
+                if row is not None:
+                    yield row
+                elif not skip_bad:
+                    raise self._no_object(line, content)
+
+    def _array(self) -> list[dict[str, Any]]:
+        """The objects of an array; of a large one the first, as DuckDB reads them."""
+        if self.file.size <= _ARRAY:
+            with self.file.opened() as file:
+                try:
+                    rows = json.load(file)
+                except (ValueError, RecursionError) as error:
+                    line = getattr(error, "lineno", None)
+                    got = Described("text that is not JSON")
+                    raise FileError("an array of JSON objects", got=got, file=self.name, line=line) from error
+            odd = next((row for row in rows if not isinstance(row, dict)), None)
+            if odd is not None:
+                raise FileError("an array of objects", got=odd, file=self.name)
+            if not all(map(_is_unicode, rows)):
+                raise FileError(
+                    "text in Unicode", got=Described("half of a surrogate pair"), file=self.name, hint=_SURROGATE
+                )
+            return list(rows)
+        query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
+        return [json.loads(row) for (row,) in self.connection.sql(query).fetchall()]
+
+    def _options(self, *more: str) -> str:
+        form = "newline_delimited" if self.in_lines else "array"
+        options = [f"compression='{self.file.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
+        return ", ".join([sql_text(self.file.literal_path), *options, *more])
+
+    def relation(self, faults: Faults = "stop") -> str:
+        """The fields of every object, in the types that were inferred."""
+        alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
+        if faults == "stop" and not alike and not self._keeping:
+            columns = ", ".join(f"{sql_text(name)}: {sql_text(own)}" for name, (_, own) in self.expressions.items())
+            fields = [f"{sql_name(name)} AS {place}" for name, (place, _) in self.expressions.items()]
+            return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
+        fields = [
+            f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {own}) AS {place}"
+            for name, (place, own) in self.expressions.items()
+        ]  # one by one, since a line may hold any JSON value
+        errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
+        fields += ["json_type(json) AS row_type", "json"]
+        return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """The wanted columns, batch by batch; original cells are JSON."""
+        self._keeping = keep
+        kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        kinds = {name: kind or self.inferred.get(name) for name, kind in kinds.items()}
+        for table in super().tables(kinds, keep=keep, bad=bad):
+            if table.kept is None:
+                yield table
+            else:
+                schema = pa.schema([field.with_metadata({"kind": "json"}) for field in table.kept.schema])
+                yield replace(table, kept=table.kept.cast(schema))
+
+    def original_cell(self, name: str) -> str:
+        """The JSON of a cell."""
+        return f"json_extract(json, {sql_text(_pointer(name))})::VARCHAR"
+
+    def bad_row_condition(self) -> str | None:
+        """Lines that are not an object."""
+        return "row_type IS DISTINCT FROM 'OBJECT'"
+
+    def broken(self, error: BaseException) -> TallyError:
+        """The error for the first line that is not an object."""
+        if self.in_lines:
+            with self.file.opened() as file:
+                for line, content in _lines(file):
+                    if _object(content) is None:
+                        return self._no_object(line, content)
+        return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name)
+
+    def _no_object(self, line: int, content: bytes) -> DataError:
+        text = content.decode("utf-8", errors="replace").strip()
+        hint = "skip_bad=True (--skip-bad) skips and counts such lines"
+        if "\\ud" in text.lower():
+            hint = f"{_SURROGATE}; {hint}"
+        return DataError("a JSON object", got=text, file=self.name, line=line, hint=hint)
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a row; blank lines are not rows."""
+        if not self.in_lines:
+            return None
+        with self.file.opened() as file:
+            return next((line for number, (line, _) in enumerate(_lines(file)) if number == row), None)
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their numbers from 1."""
+    return ((number, line) for number, line in enumerate(file, 1) if line.strip(b"\xef\xbb\xbf \t\r\n"))
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(content.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and (b"\\u" not in content or _is_unicode(row)) else None
+
+
+def _is_unicode(row: dict[str, Any]) -> bool:
+    r"""Whether no text holds half of a surrogate pair, which DuckDB refuses.
+
+    >>> _is_unicode({"a": ["\ud83d\ude00"]}), _is_unicode({"a": ["😀"]})
+    (False, True)
+    """
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Values of one type: lists, maps, numbers, booleans or text; others become None."""
+    there = [value for value in values if value is not None]
+    if any(isinstance(value, (list, dict)) for value in there):
+        kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
+        return [value if isinstance(value, kind) else None for value in values]
+    if all(isinstance(value, bool) for value in there):
+        return values
+    numbers = [is_number(value) and not isinstance(value, bool) for value in values]
+    if mostly_numbers(sum(numbers), len(there)):
+        return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
+    return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def _read_as(values: list[Any]) -> str:
+    """The DuckDB type in which a column is read."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, list):
+        tokens = [token for value in values[:1000] for token in value or ()]
+        if tokens and all(is_number(token) and not isinstance(token, bool) for token in tokens):
+            return "BIGINT[]" if all(isinstance(token, int) for token in tokens) else "DOUBLE[]"
+        return "VARCHAR[]"
+    return "MAP(VARCHAR, DOUBLE)" if isinstance(first, dict) else "VARCHAR"
+
+
+def _kind(values: list[Any]) -> Kind | None:
+    """The kind of a column's values, if they are numbers or booleans."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, bool):
+        return "flag"
+    return "number" if is_number(first) else None
+
+
+def _pointer(name: str) -> str:
+    """A name as a JSON pointer."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")

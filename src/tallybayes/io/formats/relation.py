@@ -1,0 +1,126 @@
+"""Tables with types of their own that DuckDB reads: Parquet files, tables of DuckDB databases, queries."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeGuard
+
+from tallybayes.errors import NONE, DataError, FileError, did_you_mean
+from tallybayes.io.formats.duckdb_connection import (
+    as_subquery,
+    connect,
+    duckdb_errors,
+    first_line,
+    refused_query,
+    sql_name,
+    sql_text,
+)
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.input_file import InputFile
+
+__all__ = ["Database", "Parquet", "Sql", "TypedRelation", "chosen_table", "is_query"]
+
+
+class TypedRelation(DuckDBFormat):
+    """A relation whose columns have types."""
+
+    _from: str
+
+    def _describe(self, options: ReadOptions) -> None:
+        self.missing = options.given_words
+        try:
+            found = self.connection.sql(f"SELECT * FROM {self.relation()} LIMIT 0")
+        except duckdb_errors() as error:
+            raise self.broken(error) from error
+        types = zip(found.columns, map(str, found.types), strict=True)
+        self.expressions = {name: (sql_name(name), own) for name, own in types}
+
+    def relation(self, faults: Faults = "stop") -> str:
+        """The FROM clause."""
+        return self._from
+
+    def n_expected(self) -> int | None:
+        """The number of rows, which Parquet files and databases have stored."""
+        if self.kind == "sql":
+            return None
+        return int(self.connection.sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
+
+
+class Parquet(TypedRelation):
+    """A Parquet file."""
+
+    kind = "parquet"
+
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name, self.size = file.name, file.size
+        self.connection = connect()
+        self._from = f"read_parquet({sql_text(file.literal_path)}, hive_partitioning=false)"
+        self._describe(options)
+        import pyarrow.parquet
+
+        try:
+            with file.opened() as content:
+                self.types = pyarrow.parquet.read_schema(content)
+        except (OSError, ValueError) as error:  # DuckDB does not look at the schema of Arrow, ARROW:schema
+            raise FileError(
+                f"the schema of the Parquet file is damaged: {first_line(error)}", file=self.name
+            ) from error
+        names = self.types.names  # DuckDB renames those that differ only in case
+        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+        if len(self.expressions) < len(names):
+            raise DataError("column names that differ", got=names, file=self.name)
+
+
+class Database(TypedRelation):
+    """A table of a DuckDB file, or a query on it."""
+
+    kind = "duckdb"
+
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name, self.size = file.name, None
+        self.connection = connect(file.literal_path)
+        views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        query = f"SELECT table_name FROM duckdb_tables() UNION ALL {views} ORDER BY 1"
+        names = [name for (name,) in self.connection.sql(query).fetchall()]
+        if is_query(options.table):
+            self._from = as_subquery(options.table, self.connection)
+        else:
+            self._from = sql_name(chosen_table(options.table, names, file.name))
+        self._describe(options)
+
+
+class Sql(TypedRelation):
+    """A query."""
+
+    kind = "sql"
+
+    def __init__(self, query: str, options: ReadOptions) -> None:
+        self.name = "the query"
+        self.connection = connect()
+        self._from = as_subquery(query, self.connection)
+        self._describe(options)
+
+    def broken(self, error: BaseException) -> DataError:
+        """The query cannot be run."""
+        return refused_query(error)
+
+
+def is_query(table: str | None) -> TypeGuard[str]:
+    """Whether a text is a query and not the name of a table or file.
+
+    >>> is_query("select * from pets"), is_query("selected pets"), is_query(None)
+    (True, False, False)
+    """
+    return table is not None and re.match(r"\s*(select|from|with)\s", table, re.IGNORECASE) is not None
+
+
+def chosen_table(table: str | None, names: list[str], file: str, what: str = "table of the database") -> str:
+    """The table of a database to read, or what else a file has several of: the one given, or the only one there is."""
+    if table is None and len(names) == 1:
+        return names[0]
+    if table in names:
+        return table
+    expected = f"a {what} ({', '.join(names) or 'it has none'})"
+    hint = "name it with table= (--table)" if table is None else did_you_mean(table, names)
+    raise FileError(expected, got=NONE if table is None else table, file=file, hint=hint)

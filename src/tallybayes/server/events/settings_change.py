@@ -1,0 +1,118 @@
+"""Calibrations and decision rules of a hosted model as events.
+
+What was fitted is stored in the event, not how to fit it: replaying a log sets the same numbers, whatever version of
+the library or of SciPy replays it, and whichever other events were undone. Setting a calibration marks a decision rule
+that was selected before as stale, as `Model.calibration` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.errors import NONE, ParameterError, did_you_mean
+from tallybayes.formatting import shown
+from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import EventData
+from tallybayes.state.calibration import Calibration
+from tallybayes.state.decision import Decision
+from tallybayes.state.settings import Settings
+from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
+
+__all__ = ["fitted_calibration", "fitted_decision", "with_event", "with_events"]
+
+_RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
+_DECISION = {"class", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
+
+
+def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The settings of a calibrate event: what was asked, what was set, and a text.
+
+    given: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
+    """
+    options = _checked(given, {"method", "leave_one_out"})
+    method = options.get("method", "temperature")
+    if method == "none":
+        return {"asked": options, "set": {}, "text": "removed the calibration"}
+    if data is None:
+        raise ParameterError("rows to calibrate on", got=NONE)
+    leave_one_out = options.get("leave_one_out", True) is not False
+    found = fit_calibration(snapshot, data, method, label=None, weight=None, leave_one_out=leave_one_out)
+    return {"asked": options, "set": fitted_to_json(Settings(calibration=found)), "text": f"calibrated: {found}"}
+
+
+def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The settings of a decide event: what was asked, what was set, and a text.
+
+    given: as `tally decide`: class and threshold, costs, abstain; or class and one of false_negatives, false_positives,
+    maximise, budget and costs, to be selected on rows. Without any, the most probable class is the answer.
+    """
+    options = _checked(given, _DECISION)
+    label = None if options.get("class") is None else _class_named(snapshot.classes, options["class"])
+    costs = options.get("costs")
+    if costs is not None:
+        costs = _named_costs(snapshot.classes, costs)
+    if data is not None:
+        if label is None:
+            raise ParameterError("class, the class of the threshold", got=NONE)
+        by = {name: options.get(name) for name in _RULES} | {"costs": costs}
+        rows = {"label": None, "weight": None, "leave_one_out": options.get("leave_one_out", True) is not False}
+        rule = choose_threshold(snapshot, data, label, **rows, **by)  # type: ignore[arg-type]
+    elif any(options.get(name) is not None for name in _RULES[:-1]):
+        raise ParameterError("rows to select the threshold on", got=NONE)
+    else:
+        rule = Decision(label=label, threshold=options.get("threshold"), costs=costs or {})
+    if options.get("abstain") is not None:
+        rule = replace(rule, abstain=options["abstain"])
+    rule.check(snapshot.classes)
+    is_default = rule == Decision()
+    stored = {} if is_default else fitted_to_json(Settings(decision=rule))
+    return {"asked": options, "set": stored, "text": f"decision rule: {rule}"}
+
+
+def with_event(settings: Settings, kind: str, stored: Mapping[str, Any]) -> Settings:
+    """The settings after a calibrate or decide event."""
+    found = fitted_from_json(dict(stored["set"]))
+    if kind == "decide":
+        decision: Decision | None = found.get("decision")
+        return replace(settings, decision=decision)
+    calibration: Calibration | None = found.get("calibration")
+    return replace(settings, calibration=calibration, decision=marked_stale(settings.decision))
+
+
+def with_events(settings: Settings, events: Iterable[tuple[str, Mapping[str, Any]]]) -> Settings:
+    """The settings after several events, each given by its kind and its settings."""
+    for kind, stored in events:
+        settings = with_event(settings, kind, stored)
+    return settings
+
+
+def _checked(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
+    options = dict(given or {})
+    for name in options:
+        if name not in names:
+            raise ParameterError(f"one of {', '.join(sorted(names))}", got=name, hint=did_you_mean(name, names))
+    return options
+
+
+def _class_named(classes: list[Any], given: Any) -> Any:
+    """A class that is given by its value or as text."""
+    for label in classes:
+        if type(label) is type(given) and label == given:
+            return label
+    for label in classes:
+        if shown(label) == str(given):
+            return label
+    names = [shown(label) for label in classes]
+    raise ParameterError("a class of the model", got=given, hint=did_you_mean(given, names, "classes"))
+
+
+def _named_costs(classes: list[Any], costs: Any) -> dict[Any, dict[Any, float]]:
+    if not isinstance(costs, Mapping) or not all(isinstance(own, Mapping) for own in costs.values()):
+        raise ParameterError("costs: {true: {answered: cost}}", got=costs)
+    return {
+        _class_named(classes, true): {_class_named(classes, one): cost for one, cost in own.items()}
+        for true, own in costs.items()
+    }

@@ -1,0 +1,88 @@
+"""Which requests are let in: the name of the server, the origin of a page, the key.
+
+A server on the own machine without keys is open to every program there, and a page in a browser is such a program. Two
+checks keep foreign pages out. The header Host must name this machine, because a foreign name that resolves to 127.0.0.1
+(DNS rebinding) makes a foreign page look like our own. A request that can change something and has an Origin must come
+from a page of this server or of an origin that was allowed. There are no cookies, so no request is authorised by
+accident; and bodies must have a content type that a foreign page cannot send without asking first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallybayes.errors import Described
+from tallybayes.server.http.api_key import ApiKey
+from tallybayes.server.http.call import no_key
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.server_settings import ServerSettings
+
+__all__ = ["check_origin", "cors_headers", "find_key", "preflight_headers"]
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_METHODS = b"GET, POST, PUT, DELETE"
+_ALLOWED = b"Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"
+_EXPOSED = b"ETag, X-Model-Version, X-Request-Id, Retry-After"
+_DAY = b"86400"
+_SINGLE = (b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key", b"if-match", b"origin")
+
+Fields = Mapping[bytes, bytes]
+
+
+def check_origin(scope: Mapping[str, Any], fields: Fields, settings: ServerSettings) -> None:
+    """Refuse a request under a foreign name, or from a page of a foreign origin."""
+    if len(fields) < len(scope["headers"]):
+        names = [name for name, _ in scope["headers"]]
+        for name in _SINGLE:
+            if names.count(name) > 1:
+                raise HttpError.of(400, f"one header {name.decode()}", got=Described("several"))
+    host = fields.get(b"host", b"").decode("latin-1")
+    if settings.hosts is not None and not len(settings.keys) and _without_port(host) not in settings.hosts:
+        hint = "tally serve --allow-host NAME accepts another name"
+        raise HttpError.of(421, f"a name of this server ({', '.join(sorted(settings.hosts))})", got=host, hint=hint)
+    origin = fields.get(b"origin")
+    if origin is None or scope["method"] in _SAFE:
+        return
+    given = origin.decode("latin-1")
+    if given not in settings.cors and given not in (f"http://{host}", f"https://{host}"):
+        hint = "tally serve --cors ORIGIN allows the pages of another origin"
+        raise HttpError.of(403, "a page of this server", got=Described(f"the origin {given}"), hint=hint)
+
+
+def _without_port(host: str) -> str:
+    name, _, port = host.rpartition(":")
+    return (name if name and port.isdecimal() else host).lower()
+
+
+def find_key(fields: Fields, settings: ServerSettings) -> ApiKey | None:
+    """The key of a request; None if it has none, or if the server has no keys."""
+    given = fields.get(b"authorization")
+    if given is None or not len(settings.keys):
+        return None
+    kind, _, secret = given.decode("latin-1").partition(" ")
+    found = settings.keys.find(secret.strip()) if kind.lower() == "bearer" else None
+    if found is None:
+        raise no_key()
+    return found
+
+
+def cors_headers(fields: Fields, settings: ServerSettings) -> list[tuple[bytes, bytes]]:
+    """The headers that let a page of an allowed origin read an answer."""
+    origin = fields.get(b"origin")
+    if origin is None or origin.decode("latin-1") not in settings.cors:
+        return []
+    return [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"vary", b"Origin"),
+    ]
+
+
+def preflight_headers() -> list[tuple[bytes, bytes]]:
+    """The answer to a browser that asks whether a page may send a request."""
+    return [
+        (b"access-control-allow-methods", _METHODS),
+        (b"access-control-allow-headers", _ALLOWED),
+        (b"access-control-max-age", _DAY),
+    ]

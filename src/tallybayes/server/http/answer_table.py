@@ -1,0 +1,109 @@
+"""Answers in the format of the request, or the one that it accepts: JSON, lines of JSON, CSV, Arrow."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.errors import Described
+from tallybayes.formatting import json_text, printable, shown
+from tallybayes.server.events.event_rows import ARROW, JSON
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.request_rows import CSV, NDJSON, TSV
+
+__all__ = ["answer_format", "table_parts", "table_type"]
+
+_FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+
+
+def answer_format(call: Call, own: str, formats: Sequence[str] = _FORMATS) -> str:
+    """The format of an answer: that of the request, unless the header Accept prefers another.
+
+    A problem (406) if no format is accepted.
+    """
+    given = call.field(b"accept")
+    if given is None or given.strip() in ("", "*/*"):
+        return own if own in formats else formats[0]
+    ranked = sorted(_ranges(given), key=lambda one: -one[1])
+    for wanted, quality in ranked:
+        if quality <= 0:
+            continue
+        if wanted == "*/*":
+            return own if own in formats else formats[0]
+        if wanted in formats:
+            return wanted
+        if wanted.endswith("/*"):
+            matching = [one for one in formats if one.startswith(wanted[:-1])]
+            if matching:
+                return own if own in matching else matching[0]
+    raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(given))
+
+
+def _ranges(accept: str) -> list[tuple[str, float]]:
+    """The formats of a header Accept with their qualities."""
+    found = []
+    for part in accept.split(","):
+        name, *parameters = (one.strip() for one in part.split(";"))
+        quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
+        try:
+            found.append((name.lower(), float(quality)))
+        except ValueError:
+            found.append((name.lower(), 0.0))
+    return found
+
+
+def table_type(kind: str) -> str:
+    """The content type of a table in some format."""
+    return f"{kind}; charset=utf-8; header=present" if kind in (CSV, TSV) else kind
+
+
+def table_parts(pieces: Iterable[dict[str, Any]], kind: str, types: dict[str, Any]) -> Iterator[bytes]:
+    """A table of answers in parts, from pieces of its columns; types: of the columns, for Arrow."""
+    if kind == ARROW:
+        yield from _arrow_parts(pieces, pa.schema(types))
+        return
+    if kind != NDJSON:
+        yield _csv_lines([[printable(name) for name in types]], kind)
+    for columns in pieces:
+        rows = zip(*columns.values(), strict=True)
+        if kind == NDJSON:
+            lines = [json_text(dict(zip(columns, row, strict=True))) for row in rows]
+            yield "".join(f"{line}\n" for line in lines).encode()
+        else:
+            yield _csv_lines(
+                ([repr(cell) if isinstance(cell, float) else printable(shown(cell)) for cell in row] for row in rows),
+                kind,
+            )
+
+
+def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[bytes]:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for columns in pieces:
+            writer.write_batch(
+                pa.record_batch(
+                    [pa.array(own, kind) for own, kind in zip(columns.values(), schema.types, strict=True)],
+                    schema=schema,
+                )
+            )
+            yield _taken(sink)
+    yield _taken(sink)
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    """What was written since the last time."""
+    found = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return found
+
+
+def _csv_lines(rows: Iterable[list[str]], kind: str) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter="\t" if kind == TSV else ",", lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

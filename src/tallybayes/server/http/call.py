@@ -1,0 +1,114 @@
+"""One request, as routes see it: its body, the model it is about, who sends it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.requests import Request
+
+from tallybayes.errors import Described
+from tallybayes.server.http.api_key import ApiKey
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import etag, is_among, named_version
+from tallybayes.server.http.service import Service
+from tallybayes.server.live.live_model import LiveModel, Published
+
+__all__ = ["Call", "no_key"]
+
+
+class Call(Request):
+    """A request whose body has been read, whose sender is known."""
+
+    service: Service
+    content: bytes  # the whole body
+    fields: dict[bytes, bytes]  # the headers by lower-case name
+    request_id: str
+    api_key: ApiKey | None = None
+    deadline: asyncio.Timeout  # when it must be answered
+    is_head: bool = False  # whether only the headers of the answer are asked for
+    route: str = ""  # the path of the route, for logs and measurements
+    task: asyncio.Task[Any] | None = None  # what answers it, if that may be given up
+    is_gone: bool = False  # whether the client has hung up before the answer was complete
+
+    def hang_up(self) -> None:
+        """Note that nobody waits for the answer any more, and stop answering unless something is being changed."""
+        self.is_gone = True
+        if self.task is not None:
+            self.task.cancel()
+
+    def field(self, name: bytes) -> str | None:
+        """A header as text."""
+        value = self.fields.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def who(self) -> str:
+        """The sender, for the log of events."""
+        return "" if self.api_key is None else self.api_key.name
+
+    @property
+    def live(self) -> LiveModel:
+        """The model that the path names."""
+        return self.service.model(self.path_params["model"], self.may_see)
+
+    def authorise(self, scope: str | None) -> None:
+        """Refuse the request unless its key includes the scope, for the model that the path names, if any."""
+        if scope is None or not len(self.service.settings.keys):
+            return
+        model = self.path_params.get("model")
+        if self.api_key is None:
+            raise no_key()
+        if not self.api_key.allows(scope, model):
+            about = "" if model is None else f" for the model {model!r}"
+            got = Described(f"a key with the scope {self.api_key.scope} for {', '.join(self.api_key.models)}")
+            raise HttpError.of(403, f"a key with the scope {scope}{about}", got=got)
+
+    @property
+    def has_valid_key(self) -> bool:
+        """Whether the key of the sender, if any, is still one of the server's: it may be revoked during a stream."""
+        return self.api_key is None or self.api_key in self.service.settings.keys
+
+    def may_see(self, model: str) -> bool:
+        """Whether a model is listed for this sender."""
+        return not len(self.service.settings.keys) or (
+            self.api_key is not None and self.api_key.allows("predict", model)
+        )
+
+    def refuse_if_read_only(self) -> None:
+        """Refuse changes of a server that was started with --read-only."""
+        if self.service.settings.read_only:
+            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
+
+    def require_version(self, live: LiveModel) -> None:
+        """Refuse the request (412) if its If-Match names another version than the current one."""
+        wanted, current = self.if_version(live), live.current
+        if wanted is not None and wanted != current.version:
+            hint = "the model has changed: read it again, then repeat the request with its ETag"
+            got = Described(self.field(b"if-match") or "")
+            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=got, hint=hint)
+
+    def if_version(self, live: LiveModel) -> int | None:
+        """The version that a change is meant for, by If-Match; None: any. The writer compares it.
+
+        It looks for the idempotency key first, so that a change that was made can be repeated.
+        """
+        given = self.field(b"if-match")
+        return None if given is None else named_version(live, given)
+
+    def has_current(self, live: LiveModel, published: Published) -> bool:
+        """Whether If-None-Match says that the sender has this version already."""
+        given = self.field(b"if-none-match")
+        return given is not None and is_among(etag(live, published), given)
+
+
+def no_key() -> HttpError:
+    """The problem of a request without a key that is known."""
+    hint = "send the header Authorization: Bearer KEY"
+    return HttpError.of(
+        401,
+        "a key of this server",
+        got=Described("none that it knows"),
+        hint=hint,
+        headers={"WWW-Authenticate": "Bearer"},
+    )

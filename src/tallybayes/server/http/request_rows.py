@@ -1,0 +1,173 @@
+"""The rows of a request: JSON, lines of JSON, CSV, or a stream of Arrow, by its content type.
+
+application/json                        {"rows": [{...}, ...]}, or {"row": {...}}, with options beside them
+application/x-ndjson                    an object per line
+text/csv, text/tab-separated-values     a header, then a line per row; read as `tally` reads a file
+application/vnd.apache.arrow.stream     record batches
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.schema import Schema
+from tallybayes.errors import DataError, Described, TallyError, did_you_mean
+from tallybayes.io.files import Files
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.input_file import temporary_copies
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import ARROW, JSON
+from tallybayes.server.http.arrow_body import read_arrow
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.packed_content import packed_kind
+from tallybayes.server.http.row_limit import LimitedSource, RowLimit, too_many_rows
+from tallybayes.server.http.row_pieces import RowPieces
+from tallybayes.server.http.strict_json import parse_json
+from tallybayes.tables.source import Source
+
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
+
+NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
+_SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
+_FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+
+
+def media_type(call: Call) -> str:
+    """The content type of a body; a problem (415) unless rows can be read from it."""
+    given = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
+    found = _SAME.get(given, given)
+    if found not in _FORMATS:
+        hint = "send the header Content-Type: application/json"
+        got = Described(given or "none")
+        raise HttpError.of(415, f"a content type of rows ({', '.join(_FORMATS)})", got=got, hint=hint)
+    return found
+
+
+async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
+    """The body as an object of JSON with some of the known keys; a long one is read in a thread."""
+    return await call.service.for_body(call.content, _object_of, call, known)
+
+
+def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
+    if (kind := media_type(call)) != JSON:
+        raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
+    value = parse_json(call.content)
+    if not isinstance(value, dict):
+        raise HttpError.of(422, f"an object of JSON with {', '.join(known)}", got=value)
+    _check_keys(value, known)
+    return value
+
+
+def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
+    for name in value:
+        if name not in known:
+            raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
+
+
+@dataclass(frozen=True)
+class RequestRows:
+    """The rows of a request in one of two forms: a list of dicts, or the bytes of a table.
+
+    media_type: what the body was; options: what else was in a body of JSON.
+    """
+
+    media_type: str
+    rows: list[dict[str, Any]] | None = None
+    content: bytes = b""
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
+        """The rows of a body; of a long one in a thread, so that short requests do not wait."""
+        return await call.service.for_body(call.content, cls.of, call, known)
+
+    @classmethod
+    def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
+        """The rows of a body; known: the options that a body of JSON may have."""
+        kind, most = media_type(call), call.service.settings.max_rows
+        if kind == JSON:
+            value = parse_json(call.content)
+            if not isinstance(value, dict):
+                hint = '{"rows": [{"age": 7}, {"age": 8}]}'
+                raise HttpError.of(422, "an object of JSON with rows", got=value, hint=hint)
+            _check_keys(value, ("rows", "row", *known))
+            if ("rows" in value) == ("row" in value):
+                got = Described("both" if "rows" in value else "neither")
+                raise HttpError.of(422, "either rows, a list, or row, an object", got=got)
+            rows = value.pop("rows") if "rows" in value else [value.pop("row")]
+            return cls(kind, checked_rows(rows, most), options=value)
+        if kind == NDJSON:
+            if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
+                raise too_many_rows(most, n_lines)
+            return cls(kind, checked_rows(list(_lines(call.content)), most))
+        return cls(kind, content=call.content)
+
+    def arrow(self, most: int) -> pa.Table:
+        """The table of a stream of Arrow."""
+        return read_arrow(self.content, most)
+
+    @contextmanager
+    def opened(self, limit: RowLimit, schema: Schema | None = None) -> Iterator[Source]:
+        """The rows as a source for a model, in pieces; schema: of the model, if only its columns are needed."""
+        if self.rows is not None:
+            yield RowPieces.of_rows(self.rows, limit)
+            return
+        if self.media_type not in (CSV, TSV):
+            yield RowPieces.of_arrow(self.arrow(limit.most), limit)
+            return
+        if (kind := packed_kind(self.content)) is not None:
+            raise HttpError.of(415, "text that is not compressed", got=Described(kind))
+        with temporary_copies() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "wb") as file:
+                file.write(self.content)
+            options = ReadOptions(format="csv" if self.media_type == CSV else "tsv")
+            if schema is not None:
+                options = replace(options, used=frozenset(columns_to_read(schema, schema.label, schema.weight)))
+            try:
+                yield LimitedSource(Files([path], options), limit)
+            except TallyError as error:
+                raise error.at(file=None) if error.file is not None else error from None
+
+    def table(self, snapshot: Snapshot, most: int) -> pa.Table:
+        """The rows of a body of text as an Arrow table, with the types of the model, for the log of events."""
+        with self.opened(RowLimit(most)) as source:
+            return arrow_table(source, snapshot)
+
+
+def arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
+    """All rows of a source as an Arrow table: columns of the model in its types, others as they are."""
+    schema = snapshot.state.schema
+    source.missing = schema.missing if source.missing is None else source.missing
+    label = snapshot.label_or_default()
+    wanted = dict.fromkeys(source.head().columns)
+    known = columns_to_read(schema, label, schema.weight)
+    wanted |= {name: kind for name, kind in known.items() if name in wanted}
+    parts = [pa.table({name: pa.array(raw) for name, raw in own.columns.items()}) for own in source.batches(wanted)]
+    return pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
+
+
+def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
+    """A list of objects that is not too long."""
+    if not isinstance(rows, list):
+        raise HttpError.of(422, "rows: a list of objects", got=rows)
+    if len(rows) > most:
+        raise too_many_rows(most, len(rows))
+    for i, row in enumerate(rows):
+        if type(row) is not dict:
+            raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))
+    return rows
+
+
+def _lines(content: bytes) -> Iterator[Any]:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.strip():
+            yield parse_json(line, line=number)

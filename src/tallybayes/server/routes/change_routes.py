@@ -1,0 +1,260 @@
+"""Changes of a model: every one is an event of its log, and is answered after the durable commit."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tallybayes.errors import Described, ParameterError
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
+from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
+from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.live.live_model import LiveModel
+from tallybayes.server.routes.api_document import answers, json_body, rows_or_table
+
+__all__ = ["ENDPOINTS", "idempotency_key"]
+
+_LONGEST_KEY = 255
+_PART = 1000  # rows that are written as JSON at once
+_CONSTRAINTS = ("false_negatives", "false_positives", "maximise", "budget")
+_DECIDE = ("class", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new")
+_METHODS = ("temperature", "isotonic", "none")
+
+
+async def learn(call: Call) -> Answer:
+    """Add rows to the model, all of them or none."""
+    return await _rows_changed(call, "learn")
+
+
+async def forget(call: Call) -> Answer:
+    """Take rows back that were learned, all of them or none."""
+    return await _rows_changed(call, "forget")
+
+
+async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
+    live = call.live
+    given = await RequestRows.read(call)
+    rows, media_type = await _stored(call, live, given)
+    if rows is None:
+        raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
+    parsed = given.rows  # the writer need not read them again
+    request = ChangeRequest(
+        kind, rows, media_type, call.who, idempotency_key(call), call.if_version(live), parsed=parsed
+    )
+    return _answer(live, await call.service.change(live, request))
+
+
+async def _stored(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
+    """Rows as the log of events stores them; None if there are none."""
+    if given.rows is not None:
+        return await call.service.for_body(call.content, _packed, given.rows), JSON
+    most, snapshot = call.service.settings.max_rows, live.current.snapshot
+    content = await call.service.in_thread(_as_arrow, given, snapshot, most)
+    return content, ARROW
+
+
+def _packed(rows: list[dict[str, Any]]) -> bytes | None:
+    """Rows as JSON; None if there are none. A part at a time: other threads wait while one is written."""
+    if not rows:
+        return None
+    parts = [write_rows(rows[i : i + _PART])[1:-1] for i in range(0, len(rows), _PART)]
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
+    """The rows of a table as a stream of Arrow, checked."""
+    if given.media_type == ARROW:
+        return given.content if given.arrow(most).num_rows else None
+    table = given.table(snapshot, most)
+    if not table.num_rows:
+        return None
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def idempotency_key(call: Call) -> str | None:
+    """The idempotency key."""
+    key = call.field(b"idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= _LONGEST_KEY or not key.isprintable():
+        got = Described(f"{len(key)} characters")
+        raise HttpError.of(422, f"an Idempotency-Key of 1 to {_LONGEST_KEY} printable characters", got=got)
+    return key
+
+
+def _answer(live: LiveModel, applied: Applied) -> Answer:
+    body = json.dumps(
+        {
+            "event": applied.event,
+            "version": applied.version,
+            "kind": applied.kind,
+            "rows": applied.rows,
+            "skipped": applied.skipped,
+            "notes": applied.notes,
+            "repeated": applied.repeated,
+        },
+        ensure_ascii=False,
+    ).encode()
+    return Answer(body, headers=version_headers(live, applied))
+
+
+async def undo(call: Call) -> Answer:
+    """Take back an event, however old it is, exactly."""
+    live = call.live
+    event = (await read_object(call, ("event",))).get("event")
+    if type(event) is not int or not 0 < event < 2**63:
+        raise HttpError.of(422, "event: the number of an event", got=event)
+    request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
+    return _answer(live, await call.service.change(live, request))
+
+
+async def calibrate(call: Call) -> Answer:
+    """Calibrate the probabilities on labelled rows."""
+    live = call.live
+    given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
+    options = given.options if given is not None else await read_object(call, ("method", "new"))
+    method, new = options.get("method", "temperature"), options.get("new", False)
+    if method not in _METHODS:
+        raise ParameterError("method: temperature, isotonic or none", got=method)
+    if not isinstance(new, bool):
+        raise ParameterError("new: true or false", got=new)
+    if (given is None) != (method == "none"):
+        expected = "no rows for the method none" if given is not None else "rows to calibrate on"
+        raise HttpError.of(422, expected, got=Described("rows" if given is not None else "none"))
+    rows, media_type = (None, JSON) if given is None else await _stored(call, live, given)
+    request = ChangeRequest(
+        "calibrate",
+        rows,
+        media_type,
+        call.who,
+        idempotency_key(call),
+        call.if_version(live),
+        settings={"method": method, "leave_one_out": not new},
+    )
+    return _answer(live, await call.service.change(live, request))
+
+
+def _has_rows(call: Call) -> bool:
+    """Whether a body has rows: tables have, objects of JSON may."""
+    content_type = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
+    return content_type != JSON or b'"rows"' in call.content or b'"row"' in call.content
+
+
+async def decide(call: Call) -> Answer:
+    """Set the decision rule, or choose its threshold on labelled rows."""
+    live = call.live
+    given = await read_object(call, _DECIDE)
+    rows = given.pop("rows", None)
+    stored = None
+    if rows is not None:
+        checked = checked_rows(rows, call.service.settings.max_rows)
+        stored = await call.service.for_body(call.content, _packed, checked)
+    request = ChangeRequest(
+        "decide",
+        stored,
+        JSON,
+        call.who,
+        idempotency_key(call),
+        call.if_version(live),
+        settings=_rule(given, stored is not None),
+    )
+    return _answer(live, await call.service.change(live, request))
+
+
+def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
+    """The settings of a rule, checked as far as they do not depend on the model."""
+    chosen = [name for name in _CONSTRAINTS if given.get(name) is not None]
+    if len(chosen) > 1:
+        raise ParameterError(f"one of {', '.join(_CONSTRAINTS)}", got=chosen)
+    if bool(chosen) != has_rows and not (has_rows and given.get("costs") is not None):
+        expected = "rows to choose the threshold on" if chosen else "rows only to choose a threshold on"
+        raise ParameterError(expected, got=Described("none" if chosen else "rows"))
+    if given.get("maximise") not in (None, "f1"):
+        raise ParameterError("maximise: f1", got=given["maximise"])
+    if not isinstance(given.get("costs", {}), (dict, type(None))):
+        raise ParameterError("costs: an object of objects, by true class and answer", got=given["costs"])
+    if not isinstance(given.get("new", False), bool):
+        raise ParameterError("new: true or false", got=given["new"])
+    result = {name: value for name, value in given.items() if value is not None and name != "new"}
+    return result | ({"leave_one_out": not given.get("new", False)} if has_rows else {})
+
+
+_TAG = "Changes"
+_PROBLEMS = (400, 403, 404, 409, 412, 413, 415, 422, 503)
+_LEARN = "Every change is an event of the log. The answer is sent after the durable commit."
+
+
+def _endpoint(
+    method: str, path: str, handler: Any, needs: str, summary: str, description: str, body: dict[str, Any]
+) -> Endpoint:
+    document = {
+        "tags": [_TAG],
+        "summary": summary,
+        "description": f"{description} {_LEARN}",
+        "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/IfMatch"}],
+        "requestBody": body,
+        "responses": answers("Change", *_PROBLEMS),
+    }
+    return Endpoint(method, f"/v1/models/{{model}}/{path}", handler, needs, document, changes=True)
+
+
+ENDPOINTS = [
+    _endpoint(
+        "POST",
+        "learn",
+        learn,
+        "learn",
+        "Learn labelled rows",
+        "Adds rows, all of them or none; new classes, categories and columns are added to the model.",
+        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
+    ),
+    _endpoint(
+        "POST",
+        "forget",
+        forget,
+        "learn",
+        "Forget labelled rows",
+        "Subtracts rows that were learned, exactly.",
+        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
+    ),
+    _endpoint(
+        "POST",
+        "undo",
+        undo,
+        "learn",
+        "Take back an event",
+        "The model is then as if the event had never happened, byte for byte.",
+        json_body("UndoRequest", {"event": 17}),
+    ),
+    _endpoint(
+        "POST",
+        "calibrate",
+        calibrate,
+        "admin",
+        "Calibrate the probabilities",
+        "On rows that the model has learned (each scored without itself), or on new ones.",
+        rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
+    ),
+    _endpoint(
+        "PUT",
+        "decision",
+        decide,
+        "admin",
+        "Set the decision rule",
+        "A threshold for a class, costs, or no answer below a probability, as `tally decide`; an empty object is the"
+        " most probable class.",
+        json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
+    ),
+]

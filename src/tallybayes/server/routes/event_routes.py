@@ -1,0 +1,258 @@
+"""The log of a model over HTTP: events, their rows, export, measurements of the stream, and news as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from typing import IO, Any
+
+from tallybayes.errors import Described
+from tallybayes.formatting import finite_json, json_text
+from tallybayes.server.events.event import Event
+from tallybayes.server.events.event_export import write_parquet
+from tallybayes.server.events.event_log import EventLog
+from tallybayes.server.http.answer import Answer, StreamedAnswer
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import in_header, version_headers
+from tallybayes.server.live.live_model import LiveModel, Published
+from tallybayes.server.routes.api_document import answers, file_answer, path_parameter, query, text_answer
+
+__all__ = ["ENDPOINTS"]
+
+_MOST = 1000  # events of one answer
+_HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
+_LOOK = 1.0  # seconds between looks whether the model is still there
+_PARQUET = "application/vnd.apache.parquet"
+_PART = 2**20  # bytes
+_KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+
+
+async def list_events(call: Call) -> Answer:
+    """List events, the newest first, or from one on."""
+    live = call.live
+    after, before = _number(call, "after"), _number(call, "before")
+    limit = _number(call, "limit")
+    limit = 100 if limit is None else limit
+    if not 1 <= limit <= _MOST:
+        raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
+    kind, who = call.query_params.get("kind"), call.query_params.get("who")
+    if kind is not None and kind not in _KINDS:
+        raise HttpError.of(422, f"kind: {', '.join(_KINDS)}", got=kind)
+
+    def work() -> list[dict[str, Any]]:
+        """Read a page of events."""
+        found = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
+        return [event.to_dict() for event in found]
+
+    events = await call.service.in_thread(work)
+    following = events[-1]["event"] if len(events) == limit else None
+    return Answer.of({"events": events, "next": following}, headers=version_headers(live, live.current))
+
+
+async def read_event(call: Call) -> Answer:
+    """Read an event with its rows."""
+    live, number = call.live, _path_number(call)
+
+    def work() -> Answer:
+        """Read an event with its rows, and write the answer."""
+        event = live.event(number)
+        rows = None if event.rows is None or event.kind == "replace" else event.row_values()
+        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(found, headers=version_headers(live, live.current))
+
+    return await call.service.in_thread(work)
+
+
+async def export_events(call: Call) -> Answer:
+    """Export all events as Parquet."""
+    live = call.live
+    call.deadline.reschedule(None)  # a long log takes its time
+
+    def work() -> IO[bytes]:
+        """Write the events to a temporary file, so that a long log needs little memory."""
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
+        try:
+            with contextlib.closing(EventLog(live.files.log, read_only=True)) as log:
+                write_parquet(log, file)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    file = await call.service.in_thread(work)
+    disposition = f'attachment; filename="{in_header(live.name)}.events.parquet"'.encode()
+    headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
+    return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
+
+
+async def _parts(call: Call, file: IO[bytes]) -> AsyncIterator[bytes]:
+    """A file part by part."""
+    with file:
+        while part := await call.service.in_thread(file.read, _PART):
+            yield part
+
+
+async def read_stream(call: Call) -> Answer:
+    """Read the measurements of the stream: test-then-learn accuracy and log loss, class shares, drift, rate."""
+    live = call.live
+    published = live.current
+    found = await call.service.in_thread(live.stream_summary)
+    return Answer.of(found, headers=version_headers(live, published))
+
+
+async def follow_events(call: Call) -> Answer:
+    """Follow changes of a model as server-sent events."""
+    live, service = call.live, call.service
+    if service.n_streams >= service.settings.max_streams:
+        got = Described("more")
+        expected = f"at most {service.settings.max_streams} streams of events"
+        raise HttpError.of(503, expected, got=got, headers={"Retry-After": "10"})
+    return StreamedAnswer(_news(call, live), "text/event-stream", headers=[(b"x-accel-buffering", b"no")])
+
+
+async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
+    """Each publication of the model as an event; a comment where nothing happens for a while."""
+    service, loop = call.service, asyncio.get_running_loop()
+    changed = asyncio.Event()
+    latest: dict[str, Any] = {}
+
+    def published(state: Published, events: list[Event]) -> None:  # called in the writer's thread
+        own = events[-1]
+        latest.update(version=state.version, event=own.id, kind=own.kind, time=own.time, n_events=len(events))
+        latest.update(rows=sum(event.n_rows for event in events))
+        loop.call_soon_threadsafe(changed.set)
+
+    unsubscribe = live.subscribe(published)
+    gone = asyncio.ensure_future(_until_gone(call))
+    closing = asyncio.ensure_future(service.closing.wait())
+    service.n_streams += 1
+    try:
+        yield _event("hello", {"version": live.current.version})
+        silent = 0.0
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live and call.has_valid_key:
+            waiting = asyncio.ensure_future(changed.wait())
+            await asyncio.wait((waiting, gone, closing), timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if changed.is_set():
+                changed.clear()  # several publications that came meanwhile are told as one: the newest
+                summary = await service.in_thread(live.stream_summary)
+                yield _event("published", {**latest, "stream": summary["windows"]})
+                silent = 0.0
+            elif (silent := silent + _LOOK) >= _HEARTBEAT:
+                yield b": still here\n\n"
+                silent = 0.0
+    finally:
+        service.n_streams -= 1
+        unsubscribe()
+        gone.cancel()
+        closing.cancel()
+
+
+async def _until_gone(call: Call) -> None:
+    """Wait until the client hangs up."""
+    while (await call.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _event(kind: str, data: dict[str, Any]) -> bytes:
+    return f"event: {kind}\ndata: {json_text(json.loads(json.dumps(data, default=str)))}\n\n".encode()
+
+
+def _number(call: Call, name: str) -> int | None:
+    text = call.query_params.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
+    return int(text)
+
+
+def _path_number(call: Call) -> int:
+    text = call.path_params["event"]
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise HttpError.of(404, "the number of an event", got=text)
+    return int(text)
+
+
+_TAG = "Events"
+_PATH = "/v1/models/{model}"
+ENDPOINTS = [
+    Endpoint(
+        "GET",
+        f"{_PATH}/events",
+        list_events,
+        "learn",
+        {
+            "tags": [_TAG],
+            "summary": "List events",
+            "description": "The newest first, or, with `after`, the ones that follow.",
+            "parameters": [
+                query("after", "Only events after this one, the oldest first.", _NUMBER),
+                query("before", "Only events before this one.", _NUMBER),
+                query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 100}),
+                query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
+                query("who", "Only events of this sender.", {"type": "string"}),
+            ],
+            "responses": answers("EventList", 404, 422),
+        },
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/events.parquet",
+        export_events,
+        "learn",
+        {
+            "tags": [_TAG],
+            "summary": "Export all events",
+            "description": "As a Parquet file, as `tally log export` writes it.",
+            "responses": file_answer(_PARQUET, 404),
+        },
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/events/{{event}}",
+        read_event,
+        "learn",
+        {
+            "tags": [_TAG],
+            "summary": "Read an event",
+            "description": "With its rows.",
+            "parameters": [path_parameter("event", "The number of the event.", {"type": "integer", "minimum": 0})],
+            "responses": answers("EventDetails", 404, 422),
+        },
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/stream",
+        read_stream,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Measurements of the stream",
+            "description": "Each row is scored before it is learned: accuracy and log loss over windows of rows, the"
+            " shares of classes, warnings of drift, and how many events and rows come per second.",
+            "responses": answers("Stream", 404),
+        },
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/live",
+        follow_events,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Follow changes",
+            "description": "Server-sent events: `published` with version, event, kind, rows, time and a summary of the"
+            " stream after each change; a comment every 15 seconds. Under load, changes in between are skipped.",
+            "responses": text_answer("text/event-stream", 404),
+        },
+        streams=True,
+    ),
+]

@@ -1,0 +1,255 @@
+"""The Open Inference Protocol, version 2: health, metadata and inference, for clients that speak it already.
+
+Every column is an input of shape [-1]; the outputs are `predict`, the answers, and `predict_proba`, the probabilities.
+Where the decision rule abstains, an answer is null. Versions in paths are accepted if they are the current one. Errors
+are {"error": message}, as the protocol says.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tallybayes.arrays.column import Bag, Codes, Column, Flags
+from tallybayes.errors import DataError, Described
+from tallybayes.families.family import Floats
+from tallybayes.formatting import shown
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.row_limit import RowLimit
+from tallybayes.server.http.row_pieces import RowPieces
+from tallybayes.server.http.strict_json import parse_json
+from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
+from tallybayes.server.live.live_model import LiveModel, Published
+from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
+from tallybayes.version import __version__
+
+__all__ = ["ENDPOINTS"]
+
+_OUTPUTS = ("predict", "predict_proba")
+_PLATFORM = "tallybayes_naive_bayes"
+
+
+async def oip_server(call: Call) -> Answer:
+    """Describe the server."""
+    return Answer.of({"name": "tallybayes", "version": __version__, "extensions": []})
+
+
+async def oip_live(call: Call) -> Answer:
+    """Say that the server answers."""
+    return Answer.of({"live": True})
+
+
+async def oip_ready(call: Call) -> Answer:
+    """Say whether all models can answer."""
+    return Answer.of({"live": True, "ready": True})
+
+
+async def oip_model_ready(call: Call) -> Answer:
+    """Say whether a model can answer."""
+    live = call.live
+    _check_version(call, live.current)
+    return Answer.of({"name": live.name, "ready": True})
+
+
+async def oip_model(call: Call) -> Answer:
+    """Describe the inputs and outputs of a model."""
+    live = call.live
+    published = live.current
+    _check_version(call, published)
+    snapshot = published.snapshot
+    found = {
+        "name": live.name,
+        "versions": [str(published.version)],
+        "platform": _PLATFORM,
+        "inputs": [
+            {"name": name, "datatype": _input_type(snapshot, name), "shape": [-1]}
+            for name in snapshot.state.schema.columns_in_use
+        ],
+        "outputs": [
+            {"name": "predict", "datatype": _label_type(snapshot), "shape": [-1]},
+            {"name": "predict_proba", "datatype": "FP64", "shape": [-1, len(snapshot.classes)]},
+        ],
+    }
+    return Answer.of(found, headers=version_headers(live, published))
+
+
+async def oip_infer(call: Call) -> Answer:
+    """Predict."""
+    live = call.live
+    published = live.current
+    _check_version(call, published)
+    given = await call.service.for_body(call.content, _Inference.of, call)
+    require_classes(published.snapshot)
+    if given.n_rows <= 1:
+        found = _proba_of_one(published.snapshot, given)
+        if found is not None:
+            return _response(call, live, published, AnsweredRows.of_proba(published.snapshot, found), given)
+    cost = int("predict_proba" in given.wanted)
+    limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
+
+    def work() -> Answer:
+        """Score many rows and begin the answer."""
+        source = RowPieces.of_columns(given.columns, given.n_rows, limit)
+        scored = AnsweredRows.of(published.snapshot, source, keeps_proba=bool(cost))
+        return _response(call, live, published, scored, given)
+
+    return await call.service.in_thread(work)
+
+
+@dataclass(frozen=True)
+class _Inference:
+    """What a request asks for."""
+
+    columns: dict[str, list[Any]]
+    n_rows: int
+    wanted: list[str]
+    identifier: str | None
+
+    @classmethod
+    def of(cls, call: Call) -> _Inference:
+        """The body of a request, checked."""
+        given = parse_json(call.content)
+        if not isinstance(given, dict):
+            raise DataError("an object of JSON with inputs", got=given)
+        wanted = _wanted(given.get("outputs"))
+        identifier = given.get("id")
+        if identifier is not None and not isinstance(identifier, str):
+            raise DataError("id: text", got=identifier)
+        columns, n_rows = columns_of_tensors(given.get("inputs"), call.service.settings.max_rows)
+        return cls(columns, n_rows, wanted, identifier)
+
+
+def _proba_of_one(snapshot: Snapshot, given: _Inference) -> Floats | None:
+    """P(class | row) of one row or none; None if it takes longer."""
+    if not given.n_rows:
+        return snapshot.scorer.log_prior[None][:0]
+    return proba_of_few(snapshot, [{name: values[0] for name, values in given.columns.items()}])
+
+
+def _response(call: Call, live: LiveModel, published: Published, scored: AnsweredRows, given: _Inference) -> Answer:
+    snapshot = published.snapshot
+    classes, n_rows = snapshot.classes, scored.n_rows
+    datatype = _label_type(snapshot)
+    labels = [shown(label) if datatype == "BYTES" else label for label in classes]
+    outputs = {
+        "predict": {
+            "name": "predict",
+            "shape": [n_rows],
+            "datatype": datatype,
+            "data": ListParts(scored.answers(labels)),
+        },
+        "predict_proba": {
+            "name": "predict_proba",
+            "shape": [n_rows, len(classes)],
+            "datatype": "FP64",
+            "parameters": {"classes": ", ".join(map(shown, classes))},
+            "data": ListParts((own.ravel().tolist() for own in scored.proba), json.dumps),
+        },
+    }
+    found = {
+        "model_name": live.name,
+        "model_version": str(published.version),
+        "outputs": [outputs[name] for name in given.wanted],
+    }
+    if given.identifier is not None:
+        found["id"] = given.identifier
+    return answer_in_parts(call.service, json_parts(found), headers=version_headers(live, published))
+
+
+def _wanted(outputs: Any) -> list[str]:
+    """The names of the outputs that are asked for."""
+    if not outputs and outputs in (None, []):
+        return list(_OUTPUTS)
+    if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
+        raise DataError("outputs: a list of objects with names", got=outputs)
+    names = [one.get("name") for one in outputs]
+    for name in names:
+        if name not in _OUTPUTS:
+            raise DataError(f"an output of the model ({', '.join(_OUTPUTS)})", got=name)
+    return list(dict.fromkeys(names))
+
+
+def _check_version(call: Call, published: Published) -> None:
+    """Refuse a version in the path that is not the current one."""
+    version = call.path_params.get("version")
+    if version is not None and version != str(published.version):
+        got = Described(f"version {version}")
+        raise HttpError.of(404, f"the current version of the model, {published.version}", got=got)
+
+
+def _label_type(snapshot: Snapshot) -> str:
+    return datatype_of(snapshot.classes)
+
+
+def _input_type(snapshot: Snapshot, name: str) -> str:
+    """The datatype of a column."""
+    schema = snapshot.state.schema
+    family = schema.family_of(name)
+    kind: type[Column] | None = None if family is None else family.column
+    if kind is None or kind is Bag or schema.columns[name].is_text:
+        return "BYTES"
+    if kind is Flags:
+        return "BOOL"
+    if kind is Codes:
+        key = snapshot.state.statistics.any_key(family, name)
+        return "BYTES" if key is None else datatype_of([key])
+    return "FP64"
+
+
+_TAG = "Open Inference Protocol"
+_MODEL = "/v2/models/{model}"
+
+
+def _endpoint(
+    method: str, path: str, handler: Any, needs: str | None, schema: str, summary: str, *more: int
+) -> Endpoint:
+    document: dict[str, Any] = {
+        "tags": [_TAG],
+        "summary": f"{summary}, by version" if "{version}" in path else summary,
+        "description": "",
+        "responses": json_answers(schema, "InferenceError", *more),
+    }
+    if "{version}" in path:
+        parameter = path_parameter(
+            "version", "The version of the model; only the current one is there.", {"type": "string"}
+        )
+        document["parameters"] = [parameter]
+    if method == "POST":
+        tensor = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
+        document["requestBody"] = json_body("InferenceRequest", {"id": "1", "inputs": [tensor]})
+    return Endpoint(method, path, handler, needs, document)
+
+
+ENDPOINTS = [
+    _endpoint("GET", "/v2", oip_server, None, "ServerMetadata", "Server metadata"),
+    _endpoint("GET", "/v2/", oip_server, None, "ServerMetadata", "Server metadata")._replace(is_documented=False),
+    _endpoint("GET", "/v2/health/live", oip_live, None, "ServerLive", "Server live"),
+    _endpoint("GET", "/v2/health/ready", oip_ready, None, "ServerReady", "Server ready"),
+    *(
+        endpoint
+        for version in ("", "/versions/{version}")
+        for endpoint in (
+            _endpoint(
+                "POST",
+                f"{_MODEL}{version}/infer",
+                oip_infer,
+                "predict",
+                "InferenceResponse",
+                "Inference",
+                404,
+                413,
+                422,
+            ),
+            _endpoint("GET", f"{_MODEL}{version}", oip_model, "predict", "ModelMetadata", "Model metadata", 404),
+            _endpoint("GET", f"{_MODEL}{version}/ready", oip_model_ready, "predict", "ModelReady", "Model ready", 404),
+        )
+    ),
+]

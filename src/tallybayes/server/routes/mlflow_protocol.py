@@ -1,0 +1,205 @@
+"""The scoring protocol of MLflow: /invocations, /ping, /health and /version, for clients that speak it already.
+
+    {"dataframe_split": {"columns": [...], "data": [[...], ...]}}     {"dataframe_records": [{...}, ...]}
+    {"instances": [{...}, ...]}                                       {"inputs": {"column": [...], ...}}
+
+or CSV with a header. Rows without names ({"instances": [[1, 2]]}) have the columns of the schema in their order. The
+answer is {"predictions": [...]}. The server must have one model, or "params": {"model": NAME} must name one; with
+"params": {"proba": true} the predictions are objects of probabilities by class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tallybayes.errors import DataError, Described
+from tallybayes.formatting import shown
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import JSON
+from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.request_rows import CSV, RequestRows, checked_rows
+from tallybayes.server.http.row_limit import RowLimit
+from tallybayes.server.http.service import LONG
+from tallybayes.server.http.strict_json import parse_json
+from tallybayes.server.live.live_model import LiveModel
+from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
+from tallybayes.version import __version__
+
+__all__ = ["ENDPOINTS"]
+
+_KEYS = ("dataframe_split", "dataframe_records", "instances", "inputs")
+_PARAMS = ("model", "proba")
+_CHARSET = re.compile(r"charset=\"?utf-?8\"?", re.IGNORECASE)
+
+
+async def invocations(call: Call) -> Answer:
+    """Predict, as MLflow's scoring server does."""
+    content_type = call.field(b"content-type") or ""
+    kind, _, parameters = content_type.partition(";")
+    kind = kind.strip().lower()
+    if kind not in (JSON, CSV):
+        raise HttpError.of(415, f"the content type {JSON} or {CSV}", got=Described(content_type or "none"))
+    if "charset" in parameters.lower() and not _CHARSET.search(parameters):
+        raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
+    most, params = call.service.settings.max_rows, {}
+    given: Any
+    if kind == CSV:
+        given = RequestRows(CSV, content=call.content)
+    else:
+        given = await call.service.for_body(call.content, parse_json, call.content)
+        params = _params(given)
+    live = _model(call, params)
+    published = live.current
+    snapshot = published.snapshot
+    require_classes(snapshot)
+    with_proba, headers = bool(params.get("proba")), version_headers(live, published)
+
+    def answer(scored: AnsweredRows) -> Answer:
+        """Answer with predictions as MLflow words them."""
+        found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
+        return answer_in_parts(call.service, json_parts(found), headers=headers)
+
+    if kind == JSON and len(call.content) <= LONG:
+        rows = _rows(given, snapshot, most)
+        few = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
+        if few is not None:
+            return answer(AnsweredRows.of_proba(snapshot, few))
+    limit = RowLimit(most, len(snapshot.classes), int(with_proba))
+
+    def work() -> Answer:
+        """Score many rows and begin the answer."""
+        rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
+        with rows.opened(limit, snapshot.state.schema) as source:
+            return answer(AnsweredRows.of(snapshot, source, keeps_proba=with_proba))
+
+    return await call.service.in_thread(work)
+
+
+def _params(given: Any) -> dict[str, Any]:
+    """The parameters beside the rows, checked; and that there is one of the keys with rows."""
+    if not isinstance(given, dict) or sum(key in given for key in _KEYS) != 1:
+        got = given if not isinstance(given, dict) else list(given)
+        raise HttpError.of(400, f"an object of JSON with one of {', '.join(_KEYS)}", got=got)
+    params = given.get("params") or {}
+    if not isinstance(params, dict) or not params.keys() <= {*_PARAMS}:
+        raise HttpError.of(400, f"params: an object with {' or '.join(_PARAMS)}", got=params)
+    if not isinstance(params.get("proba", False), bool):
+        raise HttpError.of(400, "params.proba: true or false", got=params["proba"])
+    return params
+
+
+def _model(call: Call, params: dict[str, Any]) -> LiveModel:
+    """The model that is named, or the only one."""
+    models = [known for known in call.service.folder if call.may_see(known)]
+    name = params.get("model")
+    if name is None:
+        if len(models) != 1:
+            hint = f'name one: {{"params": {{"model": NAME}}}}; the models are {", ".join(sorted(models))}'
+            raise HttpError.of(400, "a server with one model", got=len(models), hint=hint)
+        name = next(iter(models))
+    if not isinstance(name, str):
+        raise HttpError.of(400, "params.model: a name", got=name)
+    call.path_params["model"] = name
+    call.authorise("predict")  # once more, for this model
+    return call.service.model(name, call.may_see)
+
+
+def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+    """The rows of a body, as dicts."""
+    key = next(key for key in _KEYS if key in given)
+    value = given[key]
+    if key == "dataframe_split":
+        if not isinstance(value, dict) or not isinstance(value.get("data"), list):
+            raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
+        return _named(value["data"], value.get("columns"), snapshot, most)
+    if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
+        return checked_rows(value, most)
+    if isinstance(value, dict):
+        lengths = {len(own) if isinstance(own, list) else 1 for own in value.values()}
+        if len(lengths) > 1:
+            raise DataError("columns of the same length", got=sorted(lengths))
+        columns = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return checked_rows(rows, most)
+    return _named(value, None, snapshot, most)
+
+
+def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+    """Rows that are lists, with the names of their columns."""
+    names = list(snapshot.state.schema.columns) if columns is None else columns
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise HttpError.of(400, "columns: a list of names", got=names)
+    if not isinstance(data, list):
+        raise HttpError.of(400, "a list of rows", got=data)
+    if columns is None:
+        names = [name for name in names if name in snapshot.state.schema.columns_in_use]
+    for i, row in enumerate(data):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise DataError(f"a row of {len(names)} values", got=row, row=i)
+    return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
+
+
+def _predictions(scored: AnsweredRows, *, with_proba: bool) -> Iterator[list[Any]]:
+    """The predictions in pieces."""
+    classes = scored.snapshot.classes
+    if not with_proba:
+        yield from scored.answers(classes)
+        return
+    names = list(map(shown, classes))
+    for proba in scored.proba:
+        yield [dict(zip(names, row, strict=True)) for row in proba.tolist()]
+
+
+async def ping(call: Call) -> Answer:
+    """Say that the server answers."""
+    return Answer(b"\n", "text/plain; charset=utf-8")
+
+
+async def version(call: Call) -> Answer:
+    """Say the version of the server."""
+    return Answer(__version__.encode(), "text/plain; charset=utf-8")
+
+
+_TAG = "MLflow"
+_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
+_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
+ENDPOINTS = [
+    Endpoint(
+        "POST",
+        "/invocations",
+        invocations,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Predict",
+            "description": "As MLflow's scoring server; with several models, `params` names one.",
+            "requestBody": _BODY,
+            "responses": json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
+        },
+    ),
+    *(
+        Endpoint(
+            "GET",
+            path,
+            ping,
+            None,
+            {"tags": [_TAG], "summary": "Health", "description": "Empty.", "responses": text_answer()},
+        )
+        for path in ("/ping", "/health")
+    ),
+    Endpoint(
+        "GET",
+        "/version",
+        version,
+        None,
+        {"tags": [_TAG], "summary": "Version", "description": "Of tallybayes.", "responses": text_answer()},
+    ),
+]

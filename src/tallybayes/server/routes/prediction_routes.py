@@ -1,0 +1,292 @@
+"""Predictions, explanations, evaluation and samples: what is answered from the published snapshot alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.errors import Described, ParameterError, check_integer, is_real_number
+from tallybayes.evaluation.evaluate import evaluate as evaluate_model
+from tallybayes.explaining.explanation import Explanation
+from tallybayes.explaining.explanation import explain as explain_rows
+from tallybayes.families.family import Floats
+from tallybayes.formatting import finite_json, json_text, shown
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import ARROW, JSON
+from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
+from tallybayes.server.http.call import Call
+from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.request_rows import NDJSON, RequestRows
+from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
+from tallybayes.server.http.work_stop import check_stop
+from tallybayes.server.live.live_model import LiveModel, Published
+from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.routes.api_document import answers, query, rows_body, rows_or_table
+from tallybayes.tables.source import Source
+
+__all__ = ["ENDPOINTS"]
+
+_MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
+_MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
+_MOST_SAMPLED = 10_000
+
+
+async def predict(call: Call) -> Answer:
+    """Predict the label of every row, with the probabilities of all classes."""
+    live = call.live
+    call.require_version(live)
+    published = live.current
+    given = await RequestRows.read(call, ("probabilities", "interval"))
+    snapshot = published.snapshot
+    require_classes(snapshot)
+    if not isinstance(given.options.get("probabilities", True), bool):
+        raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
+    kind, level = answer_format(call, given.media_type), _level(given.options)
+    few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
+    if few is not None:
+        return _answer(call, live, published, AnsweredRows.of_proba(snapshot, few), kind, given.options)
+    keeps_proba = kind != JSON or given.options.get("probabilities", True)
+    cost = int(keeps_proba) if level is None else INTERVAL_COST
+    hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
+    limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
+
+    def work() -> Answer:
+        """Score many rows and begin the answer."""
+        with given.opened(limit, snapshot.state.schema) as source:
+            scored = AnsweredRows.of(snapshot, source, level, keeps_proba=keeps_proba)
+        return _answer(call, live, published, scored, kind, given.options)
+
+    return await call.service.in_thread(work)
+
+
+def _answer(
+    call: Call, live: LiveModel, published: Published, scored: AnsweredRows, kind: str, options: dict[str, Any]
+) -> Answer:
+    """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
+    headers = version_headers(live, published)
+    if kind != JSON:
+        types = _table_types(scored, kind, with_ends=_level(options) is not None)
+        return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
+    classes = published.snapshot.classes
+    found: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
+    found["predictions"] = ListParts(scored.answers(classes), _plain_json)
+    if options.get("probabilities", True):
+        found["probabilities"] = ListParts((own.tolist() for own in scored.proba), _plain_json)
+    if _level(options) is not None:
+        found["intervals"] = ListParts((own.tolist() for own in scored.ends), _plain_json)
+    return answer_in_parts(call.service, json_parts(found), headers=headers)
+
+
+_plain_json = partial(json.dumps, ensure_ascii=False)  # of numbers that are finite, and of labels
+
+
+def _level(options: dict[str, Any]) -> float | None:
+    level = options.get("interval")
+    if level is not None and not (is_real_number(level) and 0 < level < 1):
+        raise ParameterError("interval: a level between 0 and 1, such as 0.95", got=level)
+    return level
+
+
+def _table(scored: AnsweredRows, kind: str) -> Iterator[dict[str, Any]]:
+    """Predictions as a table: the prediction, its probability, its interval, then the probability of every class."""
+    classes = scored.snapshot.classes
+    names = list(map(shown, classes))
+    intervals: list[Any] = scored.ends or [None] * len(scored.codes)
+    labels = scored.answers(classes)
+    for own_labels, codes, proba, ends in zip(labels, scored.codes, scored.proba, intervals, strict=True):
+        rows, is_known = np.arange(len(codes)), codes >= 0
+        columns: dict[str, Any] = {"prediction": own_labels, "probability": _known(proba[rows, codes], is_known)}
+        if ends is not None:
+            columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
+        if kind == NDJSON:
+            columns["probabilities"] = [dict(zip(names, own, strict=True)) for own in proba.tolist()]
+        else:
+            columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
+        yield columns
+
+
+def _known(values: Floats, is_known: Any) -> list[float | None]:
+    """Values, None where the decision rule abstains."""
+    return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
+
+
+def _table_types(scored: AnsweredRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
+    """The columns of such a table with their types."""
+    classes = scored.snapshot.classes
+    label = pa.array(classes).type if kind == ARROW else pa.string()
+    names = ["probability", *(("low", "high") if with_ends else ()), *(f"P({shown(own)})" for own in classes)]
+    return {"prediction": label, **dict.fromkeys(names, pa.float64())}
+
+
+async def explain(call: Call) -> Answer:
+    """Explain predictions: the prior and the contribution of every column, which add up to the score."""
+    live = call.live
+    call.require_version(live)
+    published = live.current
+    given = await RequestRows.read(call, ("interval",))
+    require_classes(published.snapshot)
+    level, snapshot = _level(given.options), published.snapshot
+    classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
+
+    def work() -> Answer:
+        """Explain the rows and begin the answer."""
+        texts: list[str] = []
+        n_cells = 0
+        with given.opened(limit, snapshot.state.schema) as source:
+            scored = None if level is None else AnsweredRows.of(snapshot, source, level)
+            ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
+            for one in _explanations(snapshot, source):
+                n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
+                if n_cells > _MOST_EXPLAINED_CELLS:
+                    expected = f"explanations of at most {_MOST_EXPLAINED_CELLS:,} contributions"
+                    hint = f"ask for fewer rows: each column and each word has one for each of {len(classes):,} classes"
+                    raise HttpError.of(413, expected, got=Described("more"), hint=hint)
+                found = one.to_dict()
+                texts.append(json_text(found if level is None else found | {"interval": ends[len(texts)]}))
+        facts: dict[str, Any] = {"model": live.name, "version": published.version}
+        facts["explanations"] = ListParts(([text] for text in texts), lambda own: f"[{own[0]}]")
+        return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
+
+
+def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
+    """The explanations of rows, one at a time: that of a long text has tens of thousands of words for every class."""
+    for _, table in snapshot.batches(source):
+        for row in range(table.n_rows):
+            check_stop()
+            yield from explain_rows(snapshot, table.part(row, row + 1))
+
+
+async def evaluate(call: Call) -> Answer:
+    """Evaluate the model on labelled rows."""
+    live = call.live
+    call.require_version(live)
+    published = live.current
+    given = await RequestRows.read(call, ("leave_one_out",))
+    leave_one_out = given.options.get("leave_one_out")
+    if not (leave_one_out is None or isinstance(leave_one_out, bool)):
+        raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
+    limit = RowLimit(call.service.settings.max_rows, max(len(published.snapshot.classes), 1), cost=1)
+
+    def work() -> Answer:
+        """Evaluate the rows and write the answer."""
+        if given.rows == []:
+            raise HttpError.of(422, "at least one row", got=[])
+        with given.opened(limit, published.snapshot.state.schema) as source:
+            found = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
+        facts = {"model": live.name, "version": published.version, **found}
+        return Answer.of(facts, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
+
+
+async def sample(call: Call) -> Answer:
+    """Draw rows from the model."""
+    live = call.live
+    published = live.current
+    n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
+    if n > _MOST_SAMPLED:
+        raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
+    n_columns = len(published.snapshot.state.schema.families)
+    if n * n_columns > MAX_CELLS:
+        raise HttpError.of(413, f"at most {MAX_CELLS // n_columns:,} rows of {n_columns:,} columns", got=n)
+
+    def work() -> Answer:
+        """Draw the rows and write the answer."""
+        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
+        found = {"model": live.name, "version": published.version, "rows": rows}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
+
+
+def _integer(call: Call, name: str, default: Any) -> Any:
+    """An integer of the query."""
+    text = call.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
+    return check_integer(name, int(text), at_least=0)
+
+
+_MODEL = "Predictions"
+ENDPOINTS = [
+    Endpoint(
+        "POST",
+        "/v1/models/{model}/predict",
+        predict,
+        "predict",
+        {
+            "tags": [_MODEL],
+            "summary": "Predict",
+            "description": "The label of every row and the probabilities of all classes. The answer has the format of"
+            " the request, unless the header Accept names another.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+            "requestBody": rows_or_table(
+                "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
+            ),
+            "responses": answers("Predictions", 400, 404, 406, 412, 413, 415, 422, tables=True),
+        },
+    ),
+    Endpoint(
+        "POST",
+        "/v1/models/{model}/explain",
+        explain,
+        "predict",
+        {
+            "tags": [_MODEL],
+            "summary": "Explain predictions",
+            "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
+            " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+            "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
+            "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
+        },
+    ),
+    Endpoint(
+        "POST",
+        "/v1/models/{model}/evaluate",
+        evaluate,
+        "predict",
+        {
+            "tags": [_MODEL],
+            "summary": "Evaluate on labelled rows",
+            "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
+            " `tally evaluate --json` prints them.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
+            "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
+            "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
+        },
+    ),
+    Endpoint(
+        "GET",
+        "/v1/models/{model}/sample",
+        sample,
+        "predict",
+        {
+            "tags": [_MODEL],
+            "summary": "Draw rows from the model",
+            "description": "A class from the class prior, then every column given the class.",
+            "parameters": [
+                query(
+                    "n",
+                    "The number of rows.",
+                    {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10},
+                ),
+                query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
+            ],
+            "responses": answers("Sample", 404, 413, 422),
+        },
+    ),
+]

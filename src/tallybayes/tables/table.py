@@ -1,0 +1,395 @@
+"""Any table in memory as named raw columns.
+
+Data frames are read through the Arrow C stream (`__arrow_c_stream__`: pandas, Polars, pyarrow, DuckDB). A NumPy matrix
+has the columns x0, x1, ...; a SciPy sparse matrix is one bag named x. Lists of dicts and dicts of lists are tables too;
+a dict of single values is one row. Columns are not copied where that can be avoided. Data in batches (files, queries,
+streams) is read by `tallybayes.tables.source`.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
+from tallybayes.cells.arrow import integers
+from tallybayes.cells.number_reading import NumberReading
+from tallybayes.errors import DataError, Described, TallyError
+from tallybayes.tables.input_kind import has_attribute, is_pandas_frame, library_of
+
+__all__ = [
+    "Raw",
+    "RowOrigin",
+    "Table",
+    "column_values",
+    "concatenated",
+    "is_masked",
+    "is_missing",
+    "is_number",
+    "is_row",
+    "plain_reals",
+    "raw_column",
+    "small_frame",
+    "to_table",
+]
+
+_FEW_ROWS = 1024
+_TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
+_PLAIN = {float, int, type(None)}
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
+
+Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrigin:
+    """Where rows are from: the number of the first one, the file (or a file for each), the line of a row."""
+
+    first: int
+    file: str | None = None
+    line_of: Callable[[int], int | None] = lambda row: None
+    files: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Raw columns by name, all of one length, with their origin.
+
+    rows: the numbers of the rows, where some are not in the table.
+    kept: the cells as they are in the file, if they are to be written again.
+    matrix: the columns side by side, if a few rows were given like that.
+    readings: how columns of text were read as numbers, of the first rows of a file.
+    n_none: how many cells of a column of text were the word None and are missing.
+    """
+
+    n_rows: int
+    columns: dict[str, Raw]
+    origin: RowOrigin | None = None
+    rows: NDArray[np.int64] | None = None
+    kept: pa.Table | None = None
+    matrix: NDArray[np.generic] | None = None
+    readings: Mapping[str, NumberReading] = field(default_factory=dict)
+    n_none: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_from_file(self) -> bool:
+        """Whether the cells are from a file, where 1 and "1" are equal."""
+        return self.origin is not None and self.origin.file is not None
+
+    def part(self, start: int, stop: int) -> Table:
+        """The rows from start to stop."""
+        numbers = np.arange(self.n_rows) if self.rows is None else self.rows
+        columns = {name: raw[start:stop] for name, raw in self.columns.items()}
+        kept = None if self.kept is None else self.kept.slice(start, stop - start)
+        return Table(stop - start, columns, self.origin, numbers[start:stop], kept)
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """The rows at these positions."""
+        numbers = rows if self.rows is None else self.rows[rows]
+        columns = {name: _taken(raw, rows) for name, raw in self.columns.items()}
+        kept = None if self.kept is None else self.kept.take(integers(rows))
+        return Table(len(rows), columns, self.origin, numbers, kept)
+
+    def only(self, names: Container[str]) -> Table:
+        """Some of the columns."""
+        columns = {name: raw for name, raw in self.columns.items() if name in names}
+        return Table(self.n_rows, columns, self.origin, self.rows)
+
+    def alone(self, name: str) -> Table:
+        """One of the columns, in a time that does not depend on the others."""
+        return Table(self.n_rows, {name: self.columns[name]}, self.origin, self.rows)
+
+    def located(self, error: TallyError) -> TallyError:
+        """An error about a row of this table, with its file and line, or its number in all rows."""
+        if error.file is not None:
+            return error
+        if error.row is None:
+            return error if self.origin is None or self.origin.file is None else error.at(file=self.origin.file)
+        row = error.row if self.rows is None else int(self.rows[error.row])
+        if self.origin is None:
+            return error.at(row=row)
+        file = self.origin.file if self.origin.files is None else self.origin.files[row]
+        row += self.origin.first
+        return error.at(row=row, file=file, line=self.origin.line_of(row))
+
+    @property
+    def holds_documents(self) -> bool:
+        """Whether every row is a file or a mail."""
+        return self.origin is not None and self.origin.files is not None
+
+    def holds_prose(self, name: str) -> bool:
+        """Whether a column is prose, however short: texts and subjects of files and mails."""
+        return name in ("text", "subject") and self.holds_documents
+
+    def tells_origin(self, name: str) -> bool:
+        """Whether a column holds the names of the files that the rows are from."""
+        return name == "file" and self.holds_documents
+
+
+def concatenated(tables: Sequence[Table]) -> Table:
+    """The rows of several tables as one table, with the origin of the first.
+
+    >>> concatenated([to_table({"a": [1]}), to_table({"a": [2], "b": ["x"]})]).columns
+    {'a': [1, 2], 'b': [None, 'x']}
+    """
+    if len(tables) == 1:
+        return tables[0]
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    parts = {name: [table.columns.get(name, [None] * table.n_rows) for table in tables] for name in names}
+    columns = {name: _concatenated_column(own) for name, own in parts.items()}
+    origin = next((table.origin for table in tables if table.origin is not None), None)
+    return Table(sum(table.n_rows for table in tables), columns, origin)
+
+
+def _concatenated_column(parts: list[Raw]) -> Raw:
+    """The parts of a column as one: arrays of one type as such an array, others as a list."""
+    kinds = {str(getattr(part, "type", getattr(part, "dtype", None))) for part in parts}
+    if len(kinds) == 1 and all(isinstance(part, (pa.Array, pa.ChunkedArray)) for part in parts):
+        return pa.chunked_array([chunk for part in parts for chunk in getattr(part, "chunks", [part])])
+    if len(kinds) == 1 and all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    if all(is_sparse(part) for part in parts):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return [value for part in parts for value in column_values(part)]
+
+
+def column_values(raw: Raw) -> list[Any]:
+    """A column as a list; a row of a sparse matrix is a dict of amounts."""
+    if is_sparse(raw):
+        ends = zip(raw.indptr, raw.indptr[1:], strict=False)
+        return [dict(zip(raw.indices[a:b].tolist(), raw.data[a:b].tolist(), strict=True)) for a, b in ends]
+    return raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
+
+
+def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
+    if isinstance(raw, list):
+        return [raw[i] for i in rows.tolist()]
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return raw[rows]
+    if (plain := _TAKEABLE.get(raw.type)) is not None:
+        raw = raw.cast(plain)
+    try:
+        return raw.take(integers(rows))
+    except pa.ArrowNotImplementedError:  # Arrow cannot take rows of lists and structures that hold views: one by one
+        return [raw[i].as_py() for i in rows.tolist()]
+
+
+def to_table(data: Any) -> Table:
+    """Any tabular data as raw columns.
+
+    >>> to_table([{"a": 1}, {"a": 2, "b": "x"}]).columns
+    {'a': [1, 2], 'b': [None, 'x']}
+    >>> list(to_table(np.zeros((3, 2))).columns)
+    ['x0', 'x1']
+    """
+    if isinstance(data, Table):
+        return data
+    if is_pandas_frame(data):
+        return _from_pandas(data)
+    if has_attribute(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
+        return _from_arrow(data)
+    if is_sparse(data):
+        return Table(data.shape[0], {"x": checked_csr(data, "x")})
+    if isinstance(data, np.ndarray):
+        return _from_numpy(data)
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _from_rows(data)
+    expected = "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists"
+    raise DataError(expected, got=type(data).__name__)
+
+
+def small_frame(data: Any) -> Any:
+    """A pandas frame of a few rows as a table, which may be a matrix; other data as it is."""
+    return to_table(data) if is_pandas_frame(data) and len(data) <= _FEW_ROWS else data
+
+
+def raw_column(values: Any) -> Raw:
+    """One column of any kind: a list, an array, a series."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError("a column of values", got=Described(f"an array of shape {values.shape}"))
+        return values if values.flags.aligned else values.copy()  # such as a field of packed records
+    if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
+        return values
+    if _is_object_series(values):
+        return values.to_list()
+    if has_attribute(values, "__arrow_c_stream__"):
+        try:
+            return pa.chunked_array(values)
+        except (pa.ArrowException, TypeError):  # values of several types: encoding names the first that does not fit
+            return list(values)
+    if has_attribute(values, "__arrow_c_array__"):
+        return pa.array(values)
+    if has_attribute(values, "__array__"):
+        return raw_column(np.asarray(values))
+    if not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
+        raise DataError("a column of values: a list, an array or a series", got=values)
+    return list(values)
+
+
+def _is_object_series(values: Any) -> bool:
+    """Whether a series of Polars holds Python objects: through Arrow it would hand out their addresses."""
+    return library_of(values) == "polars" and str(getattr(values, "dtype", "")) == "Object"
+
+
+def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
+    """A table of columns by name; names become text."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
+        raise DataError("column names that differ", got=twice)
+    return Table(n_rows, dict(zip(texts, columns, strict=True)))
+
+
+def _from_pandas(data: Any) -> Table:
+    """Column by column, so that one bad column does not spoil the rest; the index is not a column."""
+    if len(data) <= _FEW_ROWS and len(kinds := set(data.dtypes)) == 1 and _is_numeric(kinds.pop()):
+        matrix = data.to_numpy()  # a copy of a few rows costs less than a loop over the columns
+        return replace(_named(list(data.columns), list(matrix.T), len(data)), matrix=matrix)
+    return _named(list(data.columns), [_from_series(values) for _, values in data.items()], len(data))
+
+
+def _from_series(values: Any) -> Raw:
+    return raw_column(values.to_numpy() if _is_numeric(values.dtype) else values)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    """Whether a column of pandas is a NumPy array of numbers, which does not have to go through Arrow."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+
+
+def _from_arrow(data: Any) -> Table:
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    try:
+        table = data if isinstance(data, pa.Table) else pa.table(data)
+    except pa.ArrowException as error:
+        hint = "it has a column of a type that Arrow does not have, or is not a table"
+        raise DataError(f"the data frame cannot be read as Arrow: {error}", hint=hint) from error
+    columns = table.columns
+    if library_of(data) == "polars":
+        columns = [own.to_list() if _is_object_series(own) else found for own, found in zip(data, columns, strict=True)]
+    return _named(table.column_names, columns, table.num_rows)
+
+
+def _from_numpy(data: np.ndarray) -> Table:
+    if data.dtype.names:
+        return Table(len(data), {name: raw_column(data[name]) for name in data.dtype.names})
+    if data.ndim != 2:
+        raise DataError("a matrix of rows and columns", got=Described(f"an array of shape {data.shape}"))
+    if data.dtype == object:
+        return Table(len(data), {f"x{j}": data[:, j].tolist() for j in range(data.shape[1])})
+    data = data if data.flags.aligned else data.copy()
+    return Table(len(data), {f"x{j}": data[:, j] for j in range(data.shape[1])})
+
+
+def _is_single(value: Any) -> bool:
+    """Whether a dict's value belongs to one row: not a list, array or series."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
+    return value is None or isinstance(value, (str, bytes, Mapping, set, frozenset)) or not hasattr(value, "__len__")
+
+
+def is_row(data: Mapping[Any, Any]) -> bool:
+    """Whether a dict is one row: every value single."""
+    return all(_is_single(value) for value in data.values())
+
+
+def _from_mapping(data: Mapping[Any, Any]) -> Table:
+    if is_row(data):
+        single = [[_scalar(value)] for value in data.values()]
+        return _named(list(data), single, 1)
+    columns: dict[str, Raw] = {}
+    n_rows: int | None = None
+    for name, values in data.items():
+        if _is_single(values):
+            hint = "give one row that has lists as a list of one dict: [{...}]"
+            raise DataError("a column of values", got=values, column=str(name), hint=hint)
+        if str(name) in columns:
+            raise DataError("column names that differ", got=str(name))
+        sparse = is_sparse(values)
+        columns[str(name)] = raw = checked_csr(values, str(name)) if sparse else raw_column(values)
+        length = raw.shape[0] if sparse else len(raw)
+        if n_rows is not None and length != n_rows:
+            raise DataError(f"{n_rows} values as in the other columns", got=length, column=str(name))
+        n_rows = length
+    return Table(n_rows or 0, columns)
+
+
+def _from_rows(data: Sequence[Any]) -> Table:
+    if not all(isinstance(row, Mapping) for row in data):
+        try:
+            matrix = np.asarray(data)
+        except ValueError:
+            matrix = np.empty(0, object)
+        if matrix.ndim == 2 and matrix.dtype.kind in "biuf":
+            return _from_numpy(matrix)
+        row = next(i for i, row in enumerate(data) if not isinstance(row, Mapping))
+        raise DataError("a dict of column names and values", got=data[row], row=row)
+    names = list(data[0]) if data else []
+    reals, are_alike = kernels.active.read_real_columns(data, names)
+    if not are_alike:
+        names = list(dict.fromkeys(name for row_dict in data for name in row_dict))
+    found = dict(zip(names, reals, strict=False))
+    columns = [[row.get(name) for row in data] if found.get(name) is None else found[name] for name in names]
+    return _named(names, columns, len(data))
+
+
+def _scalar(value: Any) -> Any:
+    """An array without dimensions as its value."""
+    return (None if is_missing(value) else value.item()) if isinstance(value, np.ndarray) else value
+
+
+def is_masked(value: Any) -> bool:
+    """Whether a value is a masked array; `np.ma`, which takes a while to import, is not asked about other values."""
+    return type(value) is not np.ndarray and isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN of any type, NaT, pandas' NA or NumPy's masked; lists and arrays never are.
+
+    >>> [is_missing(value) for value in (None, np.float16("nan"), decimal.Decimal("sNaN"), 0, "", [None])]
+    [True, True, True, False, False, False]
+    """
+    if value is None or (is_masked(value) and value is np.ma.masked):
+        return True
+    if isinstance(value, np.ndarray) and value.ndim:
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ArithmeticError):  # pandas' NA is not a truth value; a signalling NaN cannot be compared
+        return True
+
+
+def plain_reals(values: list[Any]) -> NDArray[np.float64] | None:
+    """A list of floats, integers and None as doubles, NaN for None; None if it holds anything else.
+
+    >>> plain_reals([1, None, 2.5]), plain_reals([1, "2"]), plain_reals([10**400])
+    (array([1. , nan, 2.5]), None, None)
+    """
+    if not set(map(type, values)) <= _PLAIN:
+        return None
+    try:
+        return np.array(values, np.float64)
+    except OverflowError:  # no double holds it
+        return None
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or boolean, of Python or NumPy.
+
+    >>> [is_number(value) for value in (1, np.float32(2), decimal.Decimal(3), "4", np.timedelta64(5))]
+    [True, True, True, False, False]
+    """
+    return isinstance(value, _NUMBERS) and not isinstance(value, np.timedelta64)

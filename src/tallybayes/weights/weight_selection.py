@@ -1,0 +1,209 @@
+"""Column weights, slopes and offsets for a state, fitted on held-out evidence of a sample of its rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.array_types import Floats
+from tallybayes.arrays.column import Reals
+from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.errors import DataWarning, ForgetError
+from tallybayes.families.temperature import tempered
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_sample import RowSample
+from tallybayes.state.value_correction import FARTHEST, ValueCorrection
+from tallybayes.weights.held_out import HeldOutEvidence, held_out_evidence
+from tallybayes.weights.possible_leak import warn_of_leaks
+from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
+
+__all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "select_weights"]
+
+LEAST_ROWS = 50  # fewer rows tell little about dependence; on 57 rows weights made the log loss of a table worse
+MOST_CLASSES = 1000  # with more, a sample has a few rows of each at best
+_PER_ROW = 10  # weights for each row up to which they differ between the classes
+_DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the evidence
+
+
+def select_weights(
+    state: ModelState,
+    sample: RowSample | None,
+    *,
+    like: ColumnWeights | None = None,
+    warns: bool = False,
+    of_rows: float | None = None,
+) -> ColumnWeights | None:
+    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
+
+    like: weights of the same columns on other rows; where these have tables over cells, so have the new ones.
+    warns: whether to warn of columns that may be leaks.
+    of_rows: how many rows there are in all, if the state has a part of them and stands for a model of all: it has
+    weights if that model has.
+    """
+    try:
+        prepared = WeightFit.of(state, sample, of_rows=of_rows)
+    except ForgetError as error:  # sampled rows that the state does not have
+        warnings.warn(f"no column weights were fitted: {error.args[0]}", DataWarning, stacklevel=2)
+        return None
+    if prepared is None:
+        return None
+    if warns:
+        texts = {name for name, field in state.schema.columns.items() if field.is_text}
+        warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | state.schema.derived.keys())
+    cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
+    prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
+    return prepared.column_weights(prepared.fitted())
+
+
+@dataclass(frozen=True, eq=False)
+class WeightFit:
+    """Held-out evidence of a sample of rows, ready to fit weights on.
+
+    Every column has a weight for each class, shrunk to one temperature, or the same weight for all classes if its
+    family asks for that or there are few rows; columns of numbers have a slope for each class. With more columns than
+    rows there is only the temperature. Scores of an arbitrary scale, such as those of texts, get a temperature of their
+    own first: their weights are not near 1.
+    """
+
+    state: ModelState
+    held_out: HeldOutEvidence
+    kind: Kind
+    lines: EvidenceLines
+    scales: Floats  # of the lines, by which their weights are multiplied in the end
+    trends: dict[str, tuple[float, float]]  # centre and scale of the columns with a slope, in the order of the slopes
+    cells: tuple[CellInput, ...] = ()  # of the columns with a table, in the order of the tables
+    more: tuple[str, ...] = ()  # columns of other states whose lines come last
+
+    @classmethod
+    def of(cls, state: ModelState, sample: RowSample | None, *, of_rows: float | None = None) -> WeightFit | None:
+        """Score a sample of the rows of a state without themselves; None if there is nothing to fit weights on.
+
+        of_rows: as for `select_weights`.
+        """
+        rows = sample.rows() if sample is not None else None
+        if rows is None or not len(rows) or not state.schema.families:
+            return None
+        if (rows.counts.sum() if of_rows is None else of_rows) < LEAST_ROWS:
+            return None
+        if not 2 <= len(state.classes) <= MOST_CLASSES:
+            return None
+        held_out = held_out_evidence(state, rows)
+        if len(np.unique(held_out.codes[held_out.weights > 0])) < 2:
+            return None
+        n_weights = (len(held_out.names) + len(held_out.gaps)) * len(state.classes)
+        kind: Kind = "per class" if n_weights <= _PER_ROW * len(held_out.codes) else "shared"
+        kind = "temperature" if held_out.is_sum else kind
+        families = state.schema.families
+        foldable = [families[name].takes_class_weights for name in held_out.names]
+        own_weights = [False] if held_out.is_sum else [not own for own in foldable]
+        is_shared = np.append(np.array(own_weights, bool), np.zeros(len(held_out.gaps), bool))
+        scales = np.append(_scales(state, held_out), np.ones(len(held_out.gaps)))
+        evidence = np.concatenate([held_out.evidence, held_out.missing]) * scales[:, None, None]
+        if kind == "per class":
+            evidence = centred(evidence, held_out.log_prior)
+        names = [name for name, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
+        trends, values = _trends(held_out, names)
+        facts = held_out.codes, held_out.weights, is_shared, values
+        lines = EvidenceLines(held_out.log_prior, evidence, *facts, class_factors=held_out.class_factors)
+        return cls(state, held_out, kind, lines, scales, trends)
+
+    def fitted(self) -> FittedWeights:
+        """Fit the weights on all rows."""
+        return fit_weights(self.kind, self.lines)
+
+    def with_cells(self, inputs: Sequence[CellInput]) -> WeightFit:
+        """With a table over coarse cells for some columns."""
+        cells = [own.cells(self.held_out.columns[own.column]).astype(np.int32) for own in inputs]
+        first = np.cumsum([0, *(own.n_cells for own in inputs)])
+        numbers = [np.where(own < 0, -1, own + start) for own, start in zip(cells, first, strict=False)]
+        stacked = np.array(numbers, np.int32).reshape(len(inputs), len(self.held_out.codes))
+        return replace(self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1])))
+
+    def with_columns(self, names: Sequence[str], evidence: Floats) -> WeightFit:
+        """With columns of other states of the same rows; evidence: centred, (columns, rows, classes)."""
+        scales = np.append(self.scales, np.ones(len(names)))
+        return replace(self, more=(*self.more, *names), scales=scales, lines=self.lines.with_lines(evidence))
+
+    def column_weights(self, found: FittedWeights) -> ColumnWeights:
+        """The fitted weights by the names of columns and classes."""
+        held_out, classes = self.held_out, self.state.classes
+        temperature = found if self.kind == "temperature" else fit_weights("temperature", self.lines)
+        names = [*held_out.names, *held_out.gaps, *self.more]
+        table = found.weights * self.scales[:, None]
+        table = np.broadcast_to(table, (len(names), len(classes))) if held_out.is_sum else table
+        n, n_gaps = len(held_out.names), len(held_out.gaps)
+        weights = [*zip(names[:n], table[:n], strict=True)]
+        weights += [*zip(names[n + n_gaps :], table[n + n_gaps :], strict=True)]
+        return ColumnWeights(
+            dict(sorted((name, _by_class(own, classes)) for name, own in weights)),
+            dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True)),
+            float(sum(self.state.class_counts.values())),
+            float(len(held_out.rows.rows)),
+            {name: _by_class(own, classes) for name, own in zip(held_out.gaps, table[n : n + n_gaps], strict=True)},
+            self._corrections(found),
+            round(float(temperature.weights[0, 0]), _DIGITS),
+        )
+
+    def _corrections(self, found: FittedWeights) -> dict[str, ValueCorrection]:
+        """Slopes and tables by column; those that are 0 are left out."""
+        classes, result = self.state.classes, dict[str, ValueCorrection]()
+        for (name, (centre, scale)), own in zip(self.trends.items(), found.slopes.round(_DIGITS), strict=True):
+            if own.any():
+                result[name] = ValueCorrection(dict(zip(classes, own.tolist(), strict=True)), centre, scale)
+        first = np.cumsum([0, *(own.n_cells for own in self.cells)])
+        for inputs, start in zip(self.cells, first, strict=False):
+            table = found.tables[start : start + inputs.n_cells].round(_DIGITS)
+            if table.any():
+                lines = dict(zip(classes, map(tuple, table.T.tolist()), strict=True))
+                result[inputs.column] = replace(result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines)
+        return dict(sorted(result.items()))
+
+
+def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
+    """A factor for the evidence of each column: a temperature, if its scores are of an arbitrary scale."""
+    scales, families = np.ones(len(held_out.evidence)), state.schema.families
+    for j, name in enumerate(held_out.names if not held_out.is_sum else ()):
+        if families[name].has_arbitrary_scale:
+            own = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
+            scales[j] = tempered(*own).temperature
+    return scales
+
+
+def _trends(held_out: HeldOutEvidence, names: Sequence[str]) -> tuple[dict[str, tuple[float, float]], Floats]:
+    """Centre and scale of columns of numbers, and the standardised values of the rows, (columns, rows)."""
+    facts: dict[str, tuple[float, float]] = {}
+    values = [np.zeros((0, len(held_out.codes)))]
+    for name in names:
+        column = held_out.columns[name]
+        if isinstance(column, Reals) and (found := _standardised(column.values, held_out.weights)) is not None:
+            centre, scale, z = found
+            facts[name] = centre, scale
+            values.append(z[None])
+    return facts, np.concatenate(values)
+
+
+def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
+    """Mean, standard deviation and standardised values of a column; None if it is constant or too large for that."""
+    there = ~np.isnan(values) & (weights > 0)
+    if not there.any():
+        return None
+    own = values[there].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, scale = float(np.mean(own)), float(np.std(own))
+    if not (np.isfinite(centre) and np.isfinite(scale) and scale > 1e-9 * abs(centre) and scale > 1e-300):
+        return None
+    centre, scale = float(f"{centre:.{_DIGITS}g}"), float(f"{scale:.{_DIGITS}g}")
+    z = np.clip((values.astype(np.float64) - centre) / scale, -FARTHEST, FARTHEST)
+    return centre, scale, np.nan_to_num(z)
+
+
+def _by_class(own: Floats, classes: Sequence[Any]) -> Any:
+    """One weight for a column, or one for each class if they differ."""
+    own = own.round(_DIGITS)
+    return float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))

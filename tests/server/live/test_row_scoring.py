@@ -1,0 +1,76 @@
+"""The fast path for few rows of a request gives what the general path gives, bit for bit, errors included."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running_server import pets
+
+import tallybayes as tb
+from tallybayes.errors import DataError, DataWarning
+from tallybayes.server.live.row_scoring import FEW, proba_of_few
+
+WORDS = ["cash", "lunch", "prize", "meeting"]
+ODD = st.none() | st.sampled_from(["heavy", 1e300, True, [1, 2]])
+COLUMNS = {
+    "pets": {"weight": st.floats(0, 50), "likes": st.sampled_from(["fish", "sun|walks", ""]), "indoors": st.booleans()},
+    "mixed": {
+        "age": st.integers(-5, 90),
+        "city": st.sampled_from(["a", "b", "elsewhere"]),
+        "member": st.booleans(),
+        "note": st.text(max_size=20) | st.sampled_from(WORDS),
+    },
+    "numbers": {"a": st.integers(-3, 9) | st.floats(-9, 9), "b": st.sampled_from("xyzw"), "other": st.none()},
+}
+
+
+@functools.cache
+def fitted(name):
+    if name == "pets":
+        return pets()
+    if name == "numbers":
+        return tb.fit([{"a": i % 5, "b": "xyz"[i % 3], "y": i % 2} for i in range(40)], label="y")
+    rows = [
+        {"age": i % 7, "city": "ab"[i % 2], "member": i % 3 == 0, "note": " ".join(WORDS[: i % 5]), "y": "pq"[i % 2]}
+        for i in range(60)
+    ]
+    return tb.fit(rows, label="y", families={"age": "gaussian", "note": "text", "city": "categorical"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_models():
+    yield
+    fitted.cache_clear()
+
+
+def outcome(work):
+    """What is returned, or the message of the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            return work()
+        except DataError as error:
+            return str(error)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@given(data=st.data())
+def test_few_rows_score_as_in_a_table(name, data):
+    columns = {key: own | ODD for key, own in COLUMNS[name].items()}
+    rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=columns), min_size=1, max_size=3))
+    snapshot = fitted(name).snapshot()
+    expected, found = (outcome(work) for work in (lambda: snapshot.proba(rows), lambda: proba_of_few(snapshot, rows)))
+    if found is not None:
+        assert found == expected if isinstance(expected, str) else np.array_equal(found, expected)
+
+
+def test_what_needs_the_general_path():
+    snapshot = pets().snapshot()
+    assert proba_of_few(snapshot, []) is None
+    assert proba_of_few(snapshot, [{"weight": 1.0}] * (FEW + 1)) is None
+    assert proba_of_few(snapshot, [{"colour": "red"}]) is None
+    assert proba_of_few(snapshot, [{"likes": "x" * 10_000}]) is None
+    assert proba_of_few(snapshot, [{"likes": "fish"}]) is not None
