@@ -65,3 +65,12 @@ def pytest_xdist_make_scheduler(config, log):
             return "spark" if nodeid.startswith("tests/spark/") else nodeid
 
     return SparkInOneProcess(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """The table of pets in a file of every format."""
+    from pets import KINDS, write_table  # which imports NumPy: after the environment is set above
+
+    folder = tmp_path_factory.mktemp("files")
+    return {kind: write_table(folder / f"pets.{kind}", kind) for kind in KINDS}
