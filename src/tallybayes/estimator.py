@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from tallybayes.arrays.axis import merged, positions, sort_keys
-from tallybayes.columns.infer import propose
+from tallybayes.columns.family_rules import propose
 from tallybayes.columns.label import Labels
 from tallybayes.estimator_input import TEXT, InputForm, read_input
 from tallybayes.families import Histogram, Text

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
 from tallybayes.cells.arrow import is_text_type
-from tallybayes.columns.encode import as_reals
+from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
 from tallybayes.tables.input_kind import is_frame
 from tallybayes.tables.table import Table, is_missing, to_table

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.columns.encode import as_reals
+from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import Comparison, Evaluation
 from tallybayes.explaining.explanation import Explanation

@@ -128,11 +128,11 @@ def test_the_form_is_in_the_schema_and_in_the_file(tmp_path):
     model.save(tmp_path / "m.tally")
     loaded = tb.load(tmp_path / "m.tally")
     assert loaded.schema.label_form == KeyForm(("1",))
-    assert loaded.schema.columns["c"].key_form == KeyForm(("no", "yes"))
+    assert loaded.schema.columns["c"].reader.form == KeyForm(("no", "yes"))
     assert tb.Schema.from_dict(model.schema.to_dict()) == model.schema
     plain = tb.fit({"c": ["x", "y"] * 30, "y": ["p", "q"] * 30}, label="y").schema.to_dict()
     assert "label_form" not in plain
-    assert "key_form" not in plain["columns"]["c"]
+    assert "reader" not in plain["columns"]["c"]
 
 
 @pytest.mark.parametrize("words", [[], ["maybe"], ["no", "true"], ["yes", "no"], ["1", "1.0", "2"], "no", [1]])

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pets import csv_file
 
 import tallybayes as tb
+from pets import csv_file
 from tallybayes.cells.arrow import to_numpy
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import DECIMALS, THOUSANDS, NumberFormat
@@ -170,13 +170,14 @@ def test_a_model_with_a_format_reads_plain_numbers_frames_and_files(tmp_path):
     assert Schema.from_dict(model.schema.to_dict()) == model.schema
     model.save(tmp_path / "a.tally")
     assert tb.load(tmp_path / "a.tally").schema == model.schema
-    assert model.schema.to_dict()["columns"]["price"]["format"] == {"decimal": ",", "thousands": ".", "unit": "€"}
+    reader = model.schema.to_dict()["columns"]["price"]["reader"]
+    assert reader == {"kind": "number", "format": {"decimal": ",", "thousands": ".", "unit": "€"}}
 
 
 def test_a_model_of_plain_numbers_reads_every_plain_cell_as_it_is():
     """1.132 beside 865 could be thousands in a file of its own, but the model has learned it as it is."""
     model = tb.fit(csv_file("x,y\n1.132,p\n865.5,q\n"), label="y")
-    assert model.schema.columns["x"].format is None
+    assert model.schema.columns["x"].reader.format is None
     data = [table.columns["x"].to_pylist() for table in csv_file("x\n1.132\n865\n").batches({"x": "number"})]
     assert data == [[1.132, 865]]
     german = csv_file("x;z\n1,5;2\n2,5;3\n")
@@ -232,5 +233,6 @@ def test_schemas_of_older_files_replace_the_usual_words():
     assert model == tb.fit({"x": ["NA", None, None], "y": list("pqp")}, label="y", families={"x": "categorical"})
     with pytest.raises(ParameterError, match="not both"):
         Schema.from_dict({"label": "y", "missing": [], "also_missing": [], "columns": {}})
+    facts = {"kind": "number", "format": {"point": "."}}
     with pytest.raises(ParameterError, match="a format of numbers"):
-        Schema.from_dict({"label": "y", "columns": {"x": {"family": "histogram", "format": {"point": "."}}}})
+        Schema.from_dict({"label": "y", "columns": {"x": {"family": "histogram", "reader": facts}}})

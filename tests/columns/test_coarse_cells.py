@@ -11,8 +11,9 @@ import tallybayes as tb
 from tables import doubles
 from tallybayes.arrays.column import Codes, Flags, Reals
 from tallybayes.columns.batch import columns_to_read, encode_columns
-from tallybayes.columns.coarse_cells import CellInput
 from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.tables.table import RowOrigin, Table, to_table
@@ -21,7 +22,7 @@ AGE, SEX, WED = CellInput("age", edges=(25.0, 37.0)), CellInput("sex", keys=("f"
 
 
 def schema(*inputs, **others):
-    fields = {"both": ColumnSpec("both", tb.OneDependence(), "for a test", inputs)}
+    fields = {"both": ColumnSpec("both", tb.OneDependence(), "for a test", CellsReader(inputs))}
     return Schema("y", fields | {name: ColumnSpec(name, family, "for a test") for name, family in others.items()})
 
 
@@ -102,16 +103,20 @@ def test_a_schema_with_derived_columns_is_written_and_read():
     assert again == own
     assert "cells of age (3), sex (2), wed (2), n (3)" in str(own)
     assert own.columns_in_use == ["age", "n", "sex", "wed"]
-    assert "inputs" not in own.to_dict()["columns"]["age"]
+    assert "reader" not in own.to_dict()["columns"]["age"]
+
+
+def cells(inputs):
+    return {"kind": "cells", "inputs": inputs}
 
 
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        ({"family": "gaussian", "inputs": [{"column": "x"}]}, "a family of derived columns, got 'gaussian'"),
+        ({"family": "gaussian", "reader": cells([{"column": "x"}])}, "a family of derived columns, got 'gaussian'"),
         ({"family": "one_dependence"}, "a family of columns of the table, got 'one_dependence'"),
-        ({"family": "one_dependence", "inputs": [{"column": "x"}, {"column": "x"}]}, "every column once as an input"),
-        ({"family": "one_dependence", "inputs": 3}, "a list of the inputs"),
+        ({"family": "one_dependence", "reader": cells([{"column": "x"}] * 2)}, "every column once as an input"),
+        ({"family": "one_dependence", "reader": cells(3)}, "a list of the inputs"),
     ],
 )
 def test_schemas_with_impossible_derived_columns_are_refused(column, expected):
@@ -121,7 +126,7 @@ def test_schemas_with_impossible_derived_columns_are_refused(column, expected):
 
 def test_derived_columns_are_computed_from_the_table():
     table = to_table({"age": [20.0, 30.0, None], "sex": ["m", None, "f"], "other": [1, 2, 3]})
-    columns = encode_columns(table, schema(AGE, SEX, WED, age=tb.Gaussian()), {})
+    columns = encode_columns(table, schema(AGE, SEX, WED, age=tb.Gaussian()))
     assert columns["both"].codes.tolist() == [[0, 1, -1], [1, -1, -1], [-1, 0, -1]]
     assert columns["both"].sizes == (3, 2, 2)
     assert list(columns) == ["age", "both"]
@@ -140,6 +145,6 @@ def test_categories_of_another_type_are_taken_for_what_they_are_written_as():
     own = schema(CellInput("n", keys=(1, 2)))
     columns = {"n": ["2", "1"]}
     for table in (Table(2, columns), Table(2, columns, RowOrigin(0, "some.csv"))):
-        assert encode_columns(table, own, {})["both"].codes.tolist() == [[1], [0]]
+        assert encode_columns(table, own)["both"].codes.tolist() == [[1], [0]]
     with pytest.raises(DataError, match="column 'n', row 1: expected number, as learned before, got 'x'"):
-        encode_columns(Table(2, {"n": ["2", "x"]}), own, {})
+        encode_columns(Table(2, {"n": ["2", "x"]}), own)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes.cells.date_format import DateFormat, parse_date
-from tallybayes.columns.date_cells import NO_DATE, read_dates
+from tallybayes.columns.readers.date_cells import NO_DATE, read_dates
 from tallybayes.errors import DataError, DataWarning, FileError, ParameterError
 
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -180,7 +180,7 @@ def test_a_column_with_the_name_of_a_part_stays_itself():
     days = [f"{2020 + i % 4}-05-{1 + i % 28:02}" for i in range(60)]
     model = tb.fit({"d": days, "d.year": ["red", "blue", "green"] * 20, "y": [0, 1] * 30}, label="y")
     assert str(model.schema.families["d.year"]) == "categorical"
-    assert model.schema.columns["d.year"].part is None
+    assert model.schema.columns["d.year"].reader.part is None
 
 
 def test_a_schema_is_saved_edited_and_used_again(tmp_path):

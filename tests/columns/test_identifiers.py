@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
+from tallybayes.columns.family_rules import propose
 from tallybayes.columns.identifier import named_as_identifier
-from tallybayes.columns.infer import propose
 from tallybayes.families import Histogram
 
 

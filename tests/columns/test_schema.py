@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from pets import COLUMNS, TABLE
 
 import tallybayes as tb
+from pets import COLUMNS, TABLE
 from tallybayes.errors import DataError, FileError, ParameterError
 
 IN_MEMORY = tb.fit(TABLE, label="pet")

@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pets import file_with
 
 import tallybayes as tb
+from pets import file_with
 from tallybayes.errors import DataError, FileError
 
 Y = ["p", "q", "p", "q"]

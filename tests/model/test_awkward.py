@@ -353,7 +353,7 @@ def test_a_number_where_only_0_and_1_came_before():
     later.learn(data)
     rows = {"f": [1, 2, None]}
     for own in (model, later):
-        assert own.schema.columns["f"].only_bits
+        assert own.schema.columns["f"].reader.only_bits
         p = own.predict_proba(rows)
         assert p[1].tolist() == p[2].tolist() != p[0].tolist()
     p = model.predict_proba(rows)

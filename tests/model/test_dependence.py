@@ -41,7 +41,7 @@ def test_columns_that_tell_the_class_only_together():
 
 def test_the_schema_says_what_becomes_of_the_columns():
     model = tb.fit(frame(), label=LABEL, dependence="one")
-    assert [own.column for own in model.schema.columns["all columns"].inputs] == sorted(CELLS)
+    assert [own.column for own in model.schema.columns["all columns"].reader.inputs] == sorted(CELLS)
     assert set(model.schema.families) == {"all columns", *BAGS}
     assert model.schema.columns_in_use == sorted((*CELLS, *BAGS))
     assert {model.schema.columns[name].reason for name in CELLS} == {"input of 'all columns'"}
@@ -147,7 +147,7 @@ def test_samples_are_rows_with_cells_in_words():
     rows = model.sample(50, seed=0)
     assert isinstance(rows, pa.Table)
     assert rows.column_names == [*CELLS, *BAGS, LABEL]
-    level = model.schema.columns["all columns"].inputs[3]
+    level = model.schema.columns["all columns"].reader.inputs[3]
     assert level.column == "level"
     assert {*rows["kind"].to_pylist()} == {"red", "blue", "green"}
     assert {*rows["flag"].to_pylist()} == {True, False}

@@ -9,8 +9,9 @@ import tallybayes as tb
 from models import opened, round_trip
 from storage.test_forgery import signed
 from tables import LABEL, in_order, mixed_frame, pieces, rows
-from tallybayes.columns.coarse_cells import CellInput
 from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError
 from tallybayes.model.saved_model import dumps, loads
@@ -27,7 +28,7 @@ OTHERS = {"level": "histogram", "kind": "categorical", "flag": "bernoulli", "eve
 
 def schema(*, alone=False):
     given = {name: {"family": None if alone else family} for name, family in OTHERS.items()}
-    derived = {"pairs": {"family": "one_dependence", "inputs": [own.to_dict() for own in INPUTS]}}
+    derived = {"pairs": {"family": "one_dependence", "reader": CellsReader(tuple(INPUTS)).to_dict()}}
     return Schema.from_dict({"label": LABEL, "columns": given | derived})
 
 
@@ -118,7 +119,7 @@ def test_samples_of_rows_do_not_depend_on_derived_columns():
         "pairs",
         tb.OneDependence(),
         "",
-        (INPUTS[0], INPUTS[1], CellInput("level", edges=()), CellInput("events", edges=())),
+        CellsReader((INPUTS[0], INPUTS[1], CellInput("level", edges=()), CellInput("events", edges=()))),
     )
     hashes = []
     for own in (both, without, alone):
@@ -159,7 +160,7 @@ def test_rows_that_were_not_learned_are_not_forgotten():
 def test_models_with_other_cells_do_not_merge():
     other = schema()
     inputs = (*INPUTS[:3], CellInput("events", edges=(1.0, 11.0)))
-    other.columns["pairs"] = ColumnSpec("pairs", tb.OneDependence(), "other", inputs)
+    other.columns["pairs"] = ColumnSpec("pairs", tb.OneDependence(), "other", CellsReader(inputs))
     with pytest.raises(DataError, match="column 'pairs': expected the same inputs and cells"):
         tb.fit(frame(20), schema=schema()).merge(tb.fit(frame(20), schema=other))
 
@@ -171,16 +172,20 @@ def test_a_schema_is_checked_against_the_data():
     with pytest.raises(ParameterError, match="the name of a column, got 'kind'"):
         tb.fit({name: values for name, values in table.items() if name != "kind"}, schema=schema())
     fitted = tb.fit(table, schema=schema(), ignore=["kind"]).schema
-    assert [own.column for own in fitted.columns["pairs"].inputs] == ["flag", "level", "events"]
+    assert [own.column for own in fitted.columns["pairs"].reader.inputs] == ["flag", "level", "events"]
     with pytest.raises(ParameterError, match="a family of columns of the table, got 'one_dependence'"):
         tb.fit(table, label=LABEL, families={"kind": "one_dependence"})
 
 
-def set_inputs(change):
+def set_facts(change):
     def forge(header, tensors):
         change(header["schema"]["columns"]["pairs"])
 
     return forge
+
+
+def set_inputs(change):
+    return set_facts(lambda facts: change(facts["reader"]["inputs"]))
 
 
 def set_keys(texts):
@@ -200,14 +205,14 @@ def set_array(name, change):
 
 
 FORGERIES = {
-    "no inputs": (set_inputs(lambda facts: facts.update(inputs=[])), "without inputs"),
-    "inputs gone": (set_inputs(lambda facts: facts.pop("inputs")), "a family of columns of the table"),
-    "inputs of another family": (set_inputs(lambda facts: facts.update(family="gaussian")), "family of derived"),
-    "an input twice": (set_inputs(lambda facts: facts["inputs"].append(facts["inputs"][0])), "every column once"),
-    "edges out of order": (set_inputs(lambda facts: facts["inputs"][2].update(edges=[2.0, 1.0])), "increasing order"),
-    "edges that are text": (set_inputs(lambda facts: facts["inputs"][2].update(edges=["1"])), "finite edges"),
-    "fewer cells": (set_inputs(lambda facts: facts["inputs"].pop()), "not pairs of cells|out of order|more"),
-    "too many cells": (set_inputs(lambda facts: facts["inputs"][2].update(edges=list(range(30_000)))), "at most 1 GiB"),
+    "no inputs": (set_inputs(lambda inputs: inputs.clear()), "at least one"),
+    "inputs gone": (set_facts(lambda facts: facts.pop("reader")), "a family of columns of the table"),
+    "inputs of another family": (set_facts(lambda facts: facts.update(family="gaussian")), "family of derived"),
+    "an input twice": (set_inputs(lambda inputs: inputs.append(inputs[0])), "every column once"),
+    "edges out of order": (set_inputs(lambda inputs: inputs[2].update(edges=[2.0, 1.0])), "increasing order"),
+    "edges that are text": (set_inputs(lambda inputs: inputs[2].update(edges=["1"])), "finite edges"),
+    "fewer cells": (set_inputs(lambda inputs: inputs.pop()), "not pairs of cells|out of order|more"),
+    "too many cells": (set_inputs(lambda inputs: inputs[2].update(edges=list(range(30_000)))), "at most 1 GiB"),
     "keys that are text": (set_keys(["tx"] * 3 + ["ty"]), "invalid ends|keys in order|not pairs of cells|ends"),
     "more pairs than cells": (set_array("block0.amounts", lambda own: own.__setitem__(1, 9)), "totals|more pairs"),
 }

@@ -119,7 +119,7 @@ def test_a_header_with_other_spaces_is_an_error():
 
 def test_an_input_of_a_derived_column_that_is_no_column_is_an_error():
     header, tensors = opened(dumps(whole()[0]))
-    header["schema"]["columns"]["all columns"]["inputs"][0]["column"] = "nothing"
+    header["schema"]["columns"]["all columns"]["reader"]["inputs"][0]["column"] = "nothing"
     with pytest.raises(FileError, match="inputs that are not columns"):
         loads(signed(header, tensors))
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pets import file_with
 
 import tallybayes as tb
+from pets import file_with
 from tallybayes.errors import TallyError
 from tallybayes.io.read import read
 

@@ -9,7 +9,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.arrays.column import Bag, Codes
-from tallybayes.columns.tokenise import to_documents
+from tallybayes.columns.readers.text_reader import to_documents
 
 N_THREADS, N_ROUNDS = 6, 8
 FAMILIES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.state.value_correction import ValueCorrection

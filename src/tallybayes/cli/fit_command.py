@@ -52,7 +52,7 @@ def fit(
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
-    from tallybayes.model.fit import planned
+    from tallybayes.model.fit_plan import FitPlan
     from tallybayes.weights.weight_selection import LEAST_ROWS, MOST_CLASSES
 
     with progress("fitting") as step:
@@ -60,7 +60,7 @@ def fit(
         options = fit_options(source, label, weight=weight, **fitting)
         path = None
         if dry_run:
-            model, _ = planned(source, label, options, weight=weight)
+            model = FitPlan.of(source, label, options, weight=weight).empty_model()
         else:
             path = model_path(output, data)
             model = fit_model(source, label, weight=weight, **options)
@@ -120,7 +120,7 @@ def _labels_of(data: list[str]) -> str | None:
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
     """The result as plain values."""
     schema = model.schema
-    inputs = {own.column for field in schema.derived.values() for own in field.inputs}
+    inputs = {own.column for field in schema.derived.values() for own in field.reader.inputs}
     return {
         "model": path,
         "label": schema.label,
@@ -131,7 +131,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "columns": [
             {
                 "column": spec.name,
-                "family": model.schema.family_name(spec.name) if spec.family or spec.dates else None,
+                "family": model.schema.family_name(spec.name) if spec.family or spec.reader.dates else None,
                 "status": spec.status.value,
                 "reason": spec.reason,
             }

@@ -68,8 +68,8 @@ fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.cells.date_format import DATE_PARTS
-    from tallybayes.columns.date_parts import part_name
     from tallybayes.columns.label import label_column
+    from tallybayes.columns.readers.date_reader import part_name
     from tallybayes.errors import NONE, ParameterError, shorten
 
     columns = list(source.head().columns)

@@ -1,9 +1,14 @@
-"""A table encoded for a model: the columns of the schema, labels and weights."""
+"""A table encoded for a model: the columns of the schema by their readers, labels and weights.
+
+The parts of dates become columns of the table first, because all of them share one reading of its cells; derived
+columns come last, because they are made of the others. Where an input of a derived column is a column of the model of
+the kind that its cells are cut from, it is used as it is, so that nothing is encoded twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -11,18 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.chunks import SMALL, in_threads
-from tallybayes.arrays.column import Codes, Column, Flags, Reals
+from tallybayes.arrays.column import Codes, Column
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.columns.date_parts import with_date_parts
-from tallybayes.columns.derived_columns import derived_columns, in_known_type, source_tasks
-from tallybayes.columns.encode import empty_column, encode
+from tallybayes.cells.key_form import KeyForm
 from tallybayes.columns.label import Labels, find_labels, find_weights, label_column
-from tallybayes.columns.number_columns import with_numbers
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.date_cells import read_dates
+from tallybayes.columns.readers.date_reader import UnreadDates, part_of
+from tallybayes.columns.readers.flag_reader import FlagReader
+from tallybayes.columns.readers.key_reader import as_codes_like
+from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
+from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
 from tallybayes.tables.source import Kind
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Raw, Table
 
-__all__ = ["Batch", "columns_to_read", "encode_columns", "read_batch", "to_known_types"]
+__all__ = ["Batch", "columns_to_read", "encode_columns", "encode_inputs", "read_batch", "with_date_parts"]
+
+KnownKey = Callable[[str], Any]  # one category learned so far in a column, or None
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +53,12 @@ class Batch:
 
 def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> dict[str, Kind | None]:
     """The columns that a model needs of a source of batches, and the type to read each as; None: as it is."""
-    kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
-    derived = schema.derived
-    families = {name: family for name, family in schema.families.items() if name not in derived}
-    result = {name: schema.columns[name].format or kinds.get(family.column) for name, family in families.items()}
-    for own in (own for derivation in derived.values() for own in derivation.inputs):
-        known = schema.columns.get(own.column)
-        result.setdefault(own.column, (known.format if known is not None else None) or kinds.get(own.kind))
+    result: dict[str, Kind | None] = {}
+    for name in schema.families:
+        result |= schema.columns[name].reader.source_types(name)
+    for cell_input in _inputs(schema):
+        if cell_input.column not in result:
+            result |= _input_reader(schema, cell_input).source_types(cell_input.column)
     result |= dict.fromkeys(schema.date_parts)
     if isinstance(label, str):
         result[label] = None if schema.bins is None else "number"
@@ -59,69 +70,188 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     return result
 
 
+def with_date_parts(table: Table, schema: Schema, unread: UnreadDates | None = None) -> Table:
+    """The table with the parts of its dates as columns, as far as the schema has them and the table does not.
+
+    unread: where cells that are no dates are counted; without it there is a warning at once.
+    """
+    added: dict[str, Raw] = {}
+    counted = unread or UnreadDates()
+    for column, parts in schema.date_parts.items():
+        lacking = {name: part for name, part in parts.items() if name not in table.columns}
+        form = schema.columns[column].reader.dates if column in schema.columns else None
+        if not lacking or column not in table.columns or form is None:
+            continue
+        cells = read_dates(table.columns[column], form)
+        if set(lacking.values()) != {"hour"}:
+            cells = replace(cells, unread=cells.unread | cells.is_time)
+        counted.add(column, table.columns[column], cells)
+        added |= {name: part_of(cells, part) for name, part in lacking.items()}
+    if unread is None:
+        counted.warn()
+    return replace(table, columns={**table.columns, **added}) if added else table
+
+
 def encode_columns(
-    table: Table, schema: Schema, lexicons: Mapping[str, Any], *, scored: bool = False
+    table: Table,
+    schema: Schema,
+    lexicons: Mapping[str, Any] | None = None,
+    known_key: KnownKey | None = None,
+    *,
+    purpose: Purpose = Purpose.HELD_OUT,
 ) -> dict[str, Column]:
     """The columns of the schema, encoded; columns absent from the table are missing throughout.
 
-    lexicons: of columns of text, to look tokens up in; scored: without tokens that are counted but not scored.
+    lexicons: of columns of text, to look tokens up in; known_key: whose type the categories of a column get.
     """
-    table = with_date_parts(with_numbers(table, schema), schema)
-    families, derived = schema.families, schema.derived
-    plain = {name: family for name, family in families.items() if name not in derived}
-    absent = {
-        name: empty_column(family.column, table.n_rows) for name, family in plain.items() if name not in table.columns
-    }
-    tasks: dict[Any, Callable[[], Any]] = {
-        name: partial(encode, name, table.columns[name], family, lexicons.get(name), scored=scored)
-        for name, family in plain.items()
-        if name not in absent
-    }
-    tasks |= source_tasks(table, schema, set())
-    encoded = _side_by_side(table, tasks, schema)
-    columns = {name: absent[name] if name in absent else encoded[name] for name in plain}
-    if not derived:
-        return columns
-    columns |= derived_columns(table, schema, columns, encoded, set())
-    return {name: columns[name] for name in families}
+    table = with_date_parts(table, schema)
+    encoder = _Encoder(table, schema, purpose, lexicons or {}, known_key)
+    plain = [name for name in schema.families if name not in schema.derived]
+    columns, _ = encoder.encode(plain, schema)
+    return {name: columns[name] for name in schema.families}
 
 
-def read_batch(table: Table, schema: Schema, label: Any, weight: Any, *, known: Sequence[Any] = ()) -> Batch:
-    """A table to learn from: only the schema's columns that are there; known: the labels learned so far."""
-    table = with_date_parts(with_numbers(table, schema), schema)
+def encode_inputs(table: Table, schema: Schema) -> dict[str, Column]:
+    """The inputs of derived columns that are no columns of the model themselves, encoded, by name."""
+    encoder = _Encoder(table, schema, Purpose.HELD_OUT, {}, None)
+    return {name: task() for (name, _), task in encoder.input_tasks().items()}
+
+
+def read_batch(
+    table: Table,
+    schema: Schema,
+    label: Any,
+    weight: Any,
+    *,
+    known: Sequence[Any] = (),
+    known_key: KnownKey | None = None,
+) -> Batch:
+    """A table to learn from: only the schema's columns that are there.
+
+    known: the labels learned so far; known_key: one category learned so far in a column, or None.
+    """
+    table = with_date_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
-    families = schema.families
     apart: set[str | None] = {weight} if isinstance(weight, str) else set()
     apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
-    derived = schema.derived
-    names = [name for name in families if name in table.columns and name not in apart and name not in derived]
-    tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label, schema, known=known)}
-    tasks |= {name: partial(encode, name, table.columns[name], families[name]) for name in names}
-    tasks |= source_tasks(table, schema, apart)
-    found = _side_by_side(table, tasks, schema)
-    labels, columns = found.pop(None), {name: found.pop(name) for name in names}
-    if derived:
-        columns |= derived_columns(table, schema, columns, found, apart, learns=True)
-    sources = {name: column for (name, _), column in found.items() if name not in columns}
+    names = [n for n in schema.families if n in table.columns and n not in apart and n not in schema.derived]
+    encoder = _Encoder(table, schema, Purpose.LEARN, {}, known_key, apart)
+    more = {None: partial(find_labels, table, label, schema, known=known)}
+    columns, others = encoder.encode(names, schema, more)
+    labels = others.pop(None)
+    sources = {name: column for (name, _), column in others.items() if name not in columns}
     return Batch(table.n_rows, columns, labels, weights, sources)
 
 
-def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
-    """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
-    if table.n_rows <= SMALL:
-        return {name: task() for name, task in tasks.items()}
-    fields = schema.columns
-    alone = {n for n in tasks if (n in fields and fields[n].is_text) or is_sparse(table.columns.get(n))}
-    names = [name for name in tasks if name not in alone]
-    done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
-    first = dict(zip(names, done, strict=True))
-    return {name: first[name] if name in first else task() for name, task in tasks.items()}
+class _Encoder:
+    """Encodes the columns of one table, several at a time where that pays.
+
+    apart: columns that are not values of the rows (the label, the weight); as inputs they are missing.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        schema: Schema,
+        purpose: Purpose,
+        lexicons: Mapping[str, Any],
+        known_key: KnownKey | None,
+        apart: set[str | None] | None = None,
+    ) -> None:
+        self._table, self._schema, self._purpose = table, schema, purpose
+        self._lexicons, self._known_key, self._apart = lexicons, known_key, apart or set()
+
+    def encode(
+        self, names: Sequence[str], schema: Schema, more: Mapping[Any, Callable[[], Any]] | None = None
+    ) -> tuple[dict[str, Column], dict[Any, Any]]:
+        """Columns of the table by name, derived ones behind them; and the results of other tasks and inputs."""
+        specs = schema.columns
+        tasks: dict[Any, Callable[[], Any]] = dict(more or {})
+        tasks |= {name: partial(self._column, specs[name].reader, name) for name in names}
+        tasks |= self.input_tasks()
+        done = self._side_by_side(tasks)
+        columns = {name: done.pop(name) for name in names}
+        return columns | self._derived(columns, done), done
+
+    def _column(self, reader: Reader, name: str) -> Column:
+        context = ReadContext(
+            name,
+            self._table.n_rows,
+            self._schema.family_of(name),
+            self._purpose,
+            self._lexicons.get(name),
+            None if self._known_key is None else self._known_key(name),
+            self._schema.missing,
+        )
+        return reader.encode(self._table.columns, context)
+
+    def input_tasks(self) -> dict[Any, Callable[[], Column]]:
+        """What is to be encoded for derived columns besides the columns of the model, by name and kind."""
+        families, tasks = self._schema.families, dict[Any, Callable[[], Column]]()
+        for cell_input in _inputs(self._schema):
+            name = cell_input.column
+            is_there = name in self._table.columns and name not in self._apart
+            if is_there and not (name in families and families[name].column is cell_input.kind):
+                reader = _input_reader(self._schema, cell_input)
+                tasks[name, cell_input.kind] = partial(self._input, reader, name)
+        return tasks
+
+    def _input(self, reader: Reader, name: str) -> Column:
+        """A column for its cells alone, whose keys get their type where the cells are found."""
+        context = ReadContext(name, self._table.n_rows, purpose=self._purpose, missing=self._schema.missing)
+        return reader.encode(self._table.columns, context)
+
+    def _derived(self, columns: Mapping[str, Column], others: Mapping[Any, Any]) -> dict[str, Column]:
+        """The derived columns, from the encoded columns of the model and other encoded inputs."""
+        inputs = _inputs(self._schema)
+        if not inputs:
+            return {}
+        n_rows, learns = self._table.n_rows, self._purpose is Purpose.LEARN
+
+        def cut(start: int, _: int) -> Any:
+            cell_input = inputs[start]
+            name, column = cell_input.column, others.get((cell_input.column, cell_input.kind))
+            if column is None and name not in self._apart:
+                column = columns.get(name)
+            if column is None:
+                column = reader_of_kind(cell_input.kind).encode({}, ReadContext(name, n_rows))
+            return cell_input.cells(_in_type(cell_input, column), learns=learns)
+
+        cells = in_threads(cut, len(inputs), size=1, small=len(inputs) if n_rows <= SMALL else 0)
+        cells_of = dict(zip(inputs, cells, strict=True))
+        return {
+            name: spec.reader.encode(cells_of, ReadContext(name, n_rows)) for name, spec in self._schema.derived.items()
+        }
+
+    def _side_by_side(self, tasks: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
+        """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
+        if self._table.n_rows <= SMALL:
+            return {name: task() for name, task in tasks.items()}
+        specs, raw = self._schema.columns, self._table.columns
+        alone = {n for n in tasks if (n in specs and specs[n].is_text) or is_sparse(raw.get(n))}
+        names = [name for name in tasks if name not in alone]
+        done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
+        first = dict(zip(names, done, strict=True))
+        return {name: first[name] if name in first else task() for name, task in tasks.items()}
 
 
-def to_known_types(columns: dict[str, Column], schema: Schema, known: Callable[[str], Any]) -> None:
-    """Convert categories to the type of those learned so far, or refuse them; `known` gives one of these, or None."""
-    for name, column in columns.items():
-        if isinstance(column, Codes) and len(column.keys):
-            columns[name] = in_known_type(name, column, known(name), schema.columns[name].key_form)
+def _inputs(schema: Schema) -> list[CellInput]:
+    """The inputs of the derived columns, each once."""
+    return list(dict.fromkeys(one for spec in schema.derived.values() for one in spec.reader.inputs))
+
+
+def _input_reader(schema: Schema, cell_input: CellInput) -> Reader:
+    """How a column is read for its cells alone."""
+    reader = reader_of_kind(cell_input.kind)
+    known = schema.columns.get(cell_input.column)
+    form = known.reader.format if known is not None else None
+    return replace(reader, format=form) if isinstance(reader, (NumberReader, FlagReader)) and form else reader
+
+
+def _in_type(cell_input: CellInput, column: Column) -> Column:
+    """Categories in the type of those in the schema."""
+    if not cell_input.keys or not isinstance(column, Codes):
+        return column
+    return as_codes_like(cell_input.column, column, cell_input.keys[0], KeyForm.of(cell_input.keys))

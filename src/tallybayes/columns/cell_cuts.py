@@ -17,7 +17,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Integers
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 
 __all__ = ["coarse_inputs", "inputs_of_sizes"]
 

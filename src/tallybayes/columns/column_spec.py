@@ -9,17 +9,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
-from tallybayes.arrays.column import Cells
-from tallybayes.cells.date_format import DATE_PARTS, DateFormat
-from tallybayes.cells.key_form import KeyForm
-from tallybayes.cells.number_format import NumberFormat
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.arrays.column import Bag, Cells
+from tallybayes.cells.date_format import DateFormat
+from tallybayes.columns.readers.date_reader import DatePartReader, DateReader
+from tallybayes.columns.readers.reader import UNREAD, Reader
+from tallybayes.columns.readers.reader_registry import reader_for, reader_from_dict
 from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.families import Family, parse
 
-__all__ = ["SPECIFIED", "ColumnSpec", "DatePart", "Origin", "Status", "parse_column"]
+__all__ = ["SPECIFIED", "ColumnSpec", "Origin", "Status", "parse_column"]
 
 SPECIFIED = "specified by the user"  # the usual reason of such a family
 
@@ -52,52 +52,41 @@ class Status(Enum):
     NO_FAMILY = "no family"  # values of a type that no family takes
 
 
-class DatePart(NamedTuple):
-    """A part of a column of dates: the column, and the name of the part."""
-
-    column: str
-    part: str
-
-
 @dataclass(frozen=True)
 class ColumnSpec:
-    """One column: its family (None if it has none) and the reason for it.
+    """One column: its family (None if it has none), the reason for it, and how its cells are read.
 
-    inputs: of a derived column, the columns of the table that it is computed from.
-    format: how cells of text are read as numbers, unless they are plain.
-    key_form: of a column of categories, how these are written, if they mean booleans or numbers.
-    dates: of a column of dates, how its cells are read; it has no family itself, but its parts have.
-    part: of such a part (the weekday of a date), the column of dates that it is a part of.
-    is_whole: whether the first rows of a column of numbers hold whole numbers only; samples are whole numbers then.
-    only_bits: whether numbers were taken for booleans because they were 0 and 1; others are missing in rows to score.
+    reader: by default the usual one of the family (`reader_for`).
     selected_on: the rows of the model when options of the family were selected from the data; 0: they were given.
     """
 
     name: str
     family: Family | None
     reason: str
-    inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+    reader: Reader = field(default=UNREAD, repr=False)
     status: Status = field(default=Status.USED, repr=False)
     origin: Origin = field(default=Origin.INFERRED, repr=False)
-    format: NumberFormat | None = field(default=None, repr=False)
-    key_form: KeyForm | None = field(default=None, repr=False)
-    dates: DateFormat | None = field(default=None, repr=False)
-    part: DatePart | None = field(default=None, repr=False)
-    is_whole: bool = field(default=False, repr=False)
-    only_bits: bool = field(default=False, repr=False)
     selected_on: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
-        if (self.status is Status.USED) != (self.family is not None or self.dates is not None):
+        if self.reader is UNREAD:
+            object.__setattr__(self, "reader", reader_for(self.family))
+        if (self.status is Status.USED) != (self.family is not None or self.reader.dates is not None):
             expected = "a family of a column that is used, and none of another one"
             raise ParameterError(expected, got=self.status.value, column=self.name)
-        if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
-            if self.inputs:
-                expected = "a family of derived columns"
-                raise ParameterError(expected, got=self.family.display_name(), column=self.name)
+        if self.family is not None and self.family.column is not self.reader.column:
+            self._refuse_reader(self.family)
+
+    def _refuse_reader(self, family: Family) -> None:
+        """Raise an error that says why the reader is not one for the family."""
+        if self.reader.inputs:
+            raise ParameterError("a family of derived columns", got=family.display_name(), column=self.name)
+        if family.column is Cells:
             hint = "this family is for derived columns only: see dependence in the options of fit"
             expected = "a family of columns of the table"
-            raise ParameterError(expected, got=self.family.display_name(), column=self.name, hint=hint)
+            raise ParameterError(expected, got=family.display_name(), column=self.name, hint=hint)
+        expected = f"a reader of what the family {family.display_name()} counts"
+        raise ParameterError(expected, got=self.reader.kind, column=self.name)
 
     @classmethod
     def unused(cls, name: str, status: Status, reason: str | None = None) -> ColumnSpec:
@@ -109,8 +98,26 @@ class ColumnSpec:
         return cls(name, None, status.value if reason is None else reason, status=status)
 
     def without_family(self, status: Status, reason: str | None = None) -> ColumnSpec:
-        """The column, not used any longer."""
-        return replace(self, family=None, dates=None, status=status, reason=status.value if reason is None else reason)
+        """The column, not used any longer; how its cells are read stays known, because derived columns may use it."""
+        reader = UNREAD if self.reader.dates is not None or self.reader.inputs else self.reader
+        reason = status.value if reason is None else reason
+        return replace(self, family=None, reader=reader, status=status, reason=reason)
+
+    def with_family(self, family: Family, **changes: Any) -> ColumnSpec:
+        """The column with another family; how its cells are read stays as it is, as far as the family allows.
+
+        >>> from tallybayes.columns.readers.number_reader import NumberReader
+        >>> from tallybayes.families import Gaussian, Histogram
+        >>> spec = ColumnSpec("age", Histogram(), "integers", NumberReader(is_whole=True))
+        >>> spec.with_family(Gaussian()).reader.is_whole
+        True
+        """
+        reader, usual = self.reader, reader_for(family)
+        if reader.part is not None and reader.column is not family.column:
+            reader = DatePartReader(reader.part, usual)
+        elif reader.column is not family.column or (reader.column is Bag and reader.kind != usual.kind):
+            reader = usual
+        return replace(self, family=family, reader=reader, **changes)
 
     @property
     def is_text(self) -> bool:
@@ -129,16 +136,12 @@ class ColumnSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """The column as plain values; what is unusual only where it is set."""
-        family = self.dates or self.family
+        family = self.reader.dates or self.family
         facts: dict[str, Any] = {"family": None if family is None else str(family), "reason": self.reason}
         facts |= {"status": self.status.value} if self.status is not Status.USED else {}
         facts |= {"origin": self.origin.value} if self.origin is not Origin.INFERRED else {}
-        facts |= {"inputs": [own.to_dict() for own in self.inputs]} if self.inputs else {}
-        facts |= {"format": self.format.to_dict()} if self.format is not None else {}
-        facts |= {"key_form": list(self.key_form.words)} if self.key_form is not None else {}
-        facts |= {"part": self.part._asdict()} if self.part is not None else {}
-        facts |= {"whole": True} if self.is_whole else {}
-        facts |= {"only_bits": True} if self.only_bits else {}
+        is_usual = self.reader.dates is not None or self.reader == reader_for(self.family)
+        facts |= {} if is_usual else {"reader": self.reader.to_dict()}
         return facts | ({"selected_on": float(self.selected_on)} if self.selected_on else {})
 
     @classmethod
@@ -154,32 +157,21 @@ class ColumnSpec:
         if not isinstance(text, (str, type(None))) or not isinstance(reason, str):
             raise ParameterError("a family by its name, and a reason", got=given, column=name)
         known = None if text is None else parse_column(text)
-        for fact, meaning in _SWITCHES.items():
-            if not isinstance(given.get(fact, False), bool):
-                raise ParameterError(f"true or false: {meaning}", got=given[fact], column=name)
         if not is_real_number(selected_on := given.get("selected_on", 0.0)) or not 0 <= selected_on < math.inf:
             expected = "the rows that the options of a column were selected on"
             raise ParameterError(expected, got=selected_on, column=name)
-        usual = Status.BY_USER if known is None else Status.USED
         return cls(
             name,
             None if isinstance(known, DateFormat) else known,
             reason,
-            _inputs(name, given),
-            status=_member(Status, "status", name, given, usual),
+            DateReader(known) if isinstance(known, DateFormat) else _reader(name, given),
+            status=_member(Status, "status", name, given, Status.BY_USER if known is None else Status.USED),
             origin=_member(Origin, "origin", name, given, Origin.INFERRED),
-            format=None if given.get("format") is None else NumberFormat.from_dict(given["format"]),
-            key_form=KeyForm.from_list(given.get("key_form")),
-            dates=known if isinstance(known, DateFormat) else None,
-            part=_part(name, given),
-            is_whole=given.get("whole", False),
-            only_bits=given.get("only_bits", False),
             selected_on=float(selected_on),
         )
 
 
-_SWITCHES = {"whole": "whether numbers are whole", "only_bits": "whether booleans are numbers that were 0 and 1"}
-_FACTS = {"family", "reason", "status", "origin", "inputs", "format", "key_form", "part", "selected_on", *_SWITCHES}
+_FACTS = {"family", "reason", "status", "origin", "reader", "selected_on"}
 
 
 def _member(kind: Any, fact: str, name: str, given: Mapping[str, Any], usual: Any) -> Any:
@@ -190,23 +182,14 @@ def _member(kind: Any, fact: str, name: str, given: Mapping[str, Any], usual: An
     return texts[text]
 
 
-def _inputs(name: str, given: Mapping[str, Any]) -> tuple[CellInput, ...]:
-    """The inputs of a derived column."""
-    if not isinstance(inputs := given.get("inputs", []), list):
-        raise ParameterError("a list of the inputs of a derived column", got=inputs, column=name)
-    found = tuple(map(CellInput.from_dict, inputs))
-    if len({own.column for own in found}) < len(found):
-        raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
-    return found
-
-
-def _part(name: str, given: Mapping[str, Any]) -> DatePart | None:
-    """The column of dates that a column is a part of, if it is one."""
-    if (own := given.get("part")) is None:
-        return None
-    if not isinstance(own, Mapping) or own.keys() != {"column", "part"} or own["part"] not in DATE_PARTS:
-        raise ParameterError(f"the column and the part ({', '.join(DATE_PARTS)}) of a date", got=own, column=name)
-    return DatePart(str(own["column"]), own["part"])
+def _reader(name: str, given: Mapping[str, Any]) -> Reader:
+    """The reader that is written in the facts of a column; errors name the column."""
+    if "reader" not in given:
+        return UNREAD
+    try:
+        return reader_from_dict(given["reader"])
+    except ParameterError as error:
+        raise error.at(column=name) from None
 
 
 def parse_column(text: Any) -> Family | DateFormat:

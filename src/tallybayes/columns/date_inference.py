@@ -1,11 +1,11 @@
-"""Which columns are dates, and what a column decides for all its cells: day or month first, the unit of an epoch."""
+"""Which columns are dates, what a column decides for all its cells (day or month first), and which parts it has."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,18 +13,84 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.cells.arrow import combined, is_text_type, to_list, to_numpy
-from tallybayes.cells.date_format import DateFormat, day_first_of, parse_date
-from tallybayes.columns.encode_categories import text_codes
+from tallybayes.cells.date_format import DATE_PARTS, DateFormat, day_first_of, parse_date
+from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
+from tallybayes.columns.readers.date_cells import NO_DATE, read_dates
+from tallybayes.columns.readers.date_reader import (
+    PART_CATEGORIES,
+    DatePartReader,
+    DateReader,
+    UnreadDates,
+    part_name,
+    part_of,
+    part_varies,
+)
+from tallybayes.columns.readers.key_reader import text_codes
+from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.reader import DatePart
+from tallybayes.columns.readers.reader_registry import reader_for
 from tallybayes.errors import warn
+from tallybayes.families import Family, Ordinal
 from tallybayes.tables.table import Raw, is_missing, is_number
+from tallybayes.tables.whole_numbers import are_whole
 
-__all__ = ["are_dates", "decided", "is_date_type"]
+__all__ = ["are_dates", "infer_date_parts", "is_date_type"]
+
+_REASONS = {
+    "elapsed": "days since 1970-01-01",
+    "year": "year",
+    "month": "month",
+    "weekday": "day of the week",
+    "hour": "hour of the day",
+}
 
 _SAMPLE = 1000  # distinct texts that are parsed to recognise a column
 _FEW = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
 _TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
+
+
+def infer_date_parts(
+    dates: ColumnSpec, raw: Raw, *, numeric: Family, wanted: Iterable[str] = (), all_parts: bool = False
+) -> dict[str, ColumnSpec]:
+    """A column of dates and its parts that vary; those in `wanted` in any case.
+
+    dates: the column, with a format in which something may still be undecided.
+
+    >>> from tallybayes.families import Histogram
+    >>> when = ColumnSpec("when", None, "dates", DateReader(DateFormat()))
+    >>> list(infer_date_parts(when, ["2024-01-01", "2024-01-09"], numeric=Histogram()))
+    ['when', 'when.elapsed', 'when.weekday']
+    """
+    assert dates.reader.dates is not None
+    name, form = dates.name, decided(dates.name, raw, dates.reader.dates)
+    cells = read_dates(raw, form)
+    if not (cells.micros != NO_DATE).any():
+        if dates.origin is not Origin.SPECIFIED:
+            return {name: ColumnSpec.unused(name, Status.UNDECIDED)}
+        all_parts = True
+    used = [part for part in DATE_PARTS if all_parts or part in wanted or part_varies(cells, part)]
+    if not used:  # the column will not be read again, where other cells are counted
+        unread = UnreadDates()
+        unread.add(name, raw, cells)
+        unread.warn()
+    dates = replace(dates, reader=DateReader(form))
+    specs = {name: dates if used else dates.without_family(Status.SAME_DATE, f"{dates.reason}, all the same")}
+    for part in used:
+        family, own_name = _family(part, numeric), part_name(name, part)
+        values = reader_for(family)
+        if isinstance(values, NumberReader) and are_whole(part_of(cells, part)):
+            values = NumberReader(is_whole=True)
+        reader = DatePartReader(DatePart(name, part), values)
+        specs[own_name] = ColumnSpec(own_name, family, f"{_REASONS[part]} of {name}", reader)
+    return specs
+
+
+def _family(part: str, numeric: Family) -> Family:
+    if part in ("elapsed", "year"):
+        return numeric
+    return Ordinal(PART_CATEGORIES.get(part, ()))  # hours are ordered as numbers
 
 
 def are_dates(texts: Mapping[str, int]) -> bool:

@@ -10,7 +10,7 @@ Whole numbers that are all different are an identifier if one of these holds:
 * The name says so (`id`, `customer_id`, `OrderNo`), and the range is at least as wide as there are rows. Then some may
   repeat, up to half of the rows.
 
-Texts are an identifier if more than half are different (`columns/infer.py`), or if they are UUIDs or hashes and more
+Texts are an identifier if more than half are different (`family_rules.py`), or if they are UUIDs or hashes and more
 than a tenth is. With fewer than 20 rows it cannot be told whether values repeat.
 """
 

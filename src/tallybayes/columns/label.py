@@ -21,9 +21,9 @@ from tallybayes.arrays.axis import kind_of, positions, rough_kind, sort_keys
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.key_form import KeyForm, as_number, to_key_type
-from tallybayes.columns.encode import as_codes, as_reals
-from tallybayes.columns.encode_categories import INTEGERS, SPAN
 from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.readers.key_reader import INTEGERS, SPAN, as_codes
+from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean
 from tallybayes.formatting import shown

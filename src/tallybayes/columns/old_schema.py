@@ -1,4 +1,7 @@
-"""Schemas of the first format, in which the reason of a column said what its status and its origin are now.
+"""Schemas of earlier formats, as the present one has them.
+
+1   the reason of a column said what its status and its origin are now
+2   what its reader is now was written in facts of the column: format, key_form, part, inputs, whole, only_bits
 
 A file that `Schema.save` wrote has a format since the second one; a schema that a person wrote may have none, and its
 columns then say what they have to.
@@ -12,11 +15,13 @@ from typing import Any
 
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.columns.column_spec import Origin, Status
+from tallybayes.columns.readers.reader_registry import reader_for
 from tallybayes.errors import ParameterError
+from tallybayes.families import parse
 
-__all__ = ["SCHEMA_FORMAT", "upgraded_schema"]
+__all__ = ["SCHEMA_FORMAT", "upgrade_schema"]
 
-SCHEMA_FORMAT = 2  # of a saved schema
+SCHEMA_FORMAT = 3  # of a saved schema
 _STATUS = [  # the reasons of columns without a family
     (r"no values yet", Status.UNDECIDED),
     (r"excluded by the user", Status.BY_USER),
@@ -39,21 +44,26 @@ _ORIGIN = [
 ]
 
 
-def upgraded_schema(given: Any) -> Any:
-    """The content of a saved schema, as the present format has it.
+def upgrade_schema(given: Any, number: int | None = None) -> Any:
+    """The content of a saved schema, as the present format has it; number: of its format, if it is not in it.
 
-    >>> upgraded_schema({"label": "y", "columns": {"a": {"family": None, "reason": "no values yet"}}})["columns"]
+    >>> upgrade_schema({"label": "y", "columns": {"a": {"family": None, "reason": "no values yet"}}})["columns"]
     {'a': {'family': None, 'reason': 'no values yet', 'status': 'no values yet'}}
+    >>> upgrade_schema({"format": 2, "columns": {"b": {"family": "histogram", "whole": True}}})["columns"]
+    {'b': {'family': 'histogram', 'reader': {'kind': 'number', 'whole': True}}}
     """
     if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
         return given
-    if "format" not in given:
-        inputs = set(_inputs(given["columns"]))
-        columns = {name: _upgraded(facts, is_input=name in inputs) for name, facts in given["columns"].items()}
-        return {**given, "columns": columns}
-    if given["format"] != SCHEMA_FORMAT:
-        raise ParameterError(f"a schema of format {SCHEMA_FORMAT}", got=given["format"])
-    return {name: value for name, value in given.items() if name != "format"}
+    number = given.get("format", 1) if number is None else number
+    if number not in range(1, SCHEMA_FORMAT + 1):
+        raise ParameterError(f"a schema of format {SCHEMA_FORMAT} or less", got=number)
+    columns = given["columns"]
+    if number < 2:
+        inputs = set(_inputs(columns))
+        columns = {name: _with_status(facts, is_input=name in inputs) for name, facts in columns.items()}
+    if number < 3:
+        columns = {name: _with_reader(facts) for name, facts in columns.items()}
+    return {name: value for name, value in given.items() if name != "format"} | {"columns": columns}
 
 
 def _inputs(columns: Mapping[str, Any]) -> Iterator[Any]:
@@ -65,7 +75,7 @@ def _inputs(columns: Mapping[str, Any]) -> Iterator[Any]:
                 yield own.get("column")
 
 
-def _upgraded(given: Any, *, is_input: bool) -> Any:
+def _with_status(given: Any, *, is_input: bool) -> Any:
     """The facts of a column with its status and origin, if they are not usual, after family and reason."""
     if not isinstance(given, Mapping) or not isinstance(reason := given.get("reason"), str) or "status" in given:
         return given
@@ -85,3 +95,39 @@ def _upgraded(given: Any, *, is_input: bool) -> Any:
 
 def _first(rules: list[tuple[str, Any]], reason: str, usual: Any) -> Any:
     return next((found for pattern, found in rules if re.match(pattern, reason)), usual)
+
+
+def _with_reader(given: Any) -> Any:
+    """The facts of a column with its reader, if that is not the usual one of its family."""
+    if not isinstance(given, Mapping) or "reader" in given:
+        return given
+    if "inputs" in given:
+        reader: dict[str, Any] = {"kind": "cells", "inputs": given["inputs"]}
+    else:
+        reader = {"kind": _kind(given)} | {new: given[old] for old, new in _READER_FACTS.items() if old in given}
+        if reader["kind"] != "number":
+            reader.pop("whole", None)
+        if isinstance(part := given.get("part"), Mapping):
+            reader = {"kind": "date_part", **part, "values": reader}
+    facts = {name: value for name, value in given.items() if name not in (*_READER_FACTS, "inputs", "part")}
+    if len(reader) == 1:
+        return facts
+    last = {"selected_on": facts.pop("selected_on")} if "selected_on" in facts else {}
+    return {**facts, "reader": reader, **last}
+
+
+_READER_FACTS = {"format": "format", "key_form": "form", "whole": "whole", "only_bits": "only_bits"}
+
+
+def _kind(given: Mapping[str, Any]) -> str:
+    """The kind of reader that a column of the second format had: that of its family, or what its facts tell."""
+    text = given.get("family")
+    if isinstance(text, str) and not DateFormat.is_text(text):
+        try:
+            return reader_for(parse(text)).kind
+        except ParameterError:  # a family that is not known: reading the schema says so
+            return "number"
+    part = given.get("part")
+    if "key_form" in given or (isinstance(part, Mapping) and part.get("part") not in ("elapsed", "year")):
+        return "key"
+    return "flag" if "only_bits" in given else "number"

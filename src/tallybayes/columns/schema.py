@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from tallybayes.atomic_file import write_file
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.label_bins import LabelBins
-from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgraded_schema
+from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgrade_schema
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family
 from tallybayes.notebook_view import TextGrid, data_frame, html_view
@@ -30,25 +29,23 @@ class _Used(NamedTuple):
     columns: dict[str, ColumnSpec]  # a copy of those that it follows from
     families: dict[str, Family]
     derived: dict[str, ColumnSpec]
-    formats: dict[str, NumberFormat]
     date_parts: dict[str, dict[str, str]]
 
     @classmethod
     def of(cls, columns: dict[str, ColumnSpec]) -> _Used:
         names = sorted(columns)
         families = {name: family for name in names if (family := columns[name].family) is not None}
-        derived = {name: columns[name] for name in names if columns[name].inputs and name in families}
-        formats = {name: spec.format for name, spec in columns.items() if spec.format is not None}
+        derived = {name: columns[name] for name in names if columns[name].reader.inputs and name in families}
         parts: dict[str, dict[str, str]] = {}
         for name in sorted(_counted(families, derived)):
-            if name in columns and (part := columns[name].part) is not None:
+            if name in columns and (part := columns[name].reader.part) is not None:
                 parts.setdefault(part.column, {})[name] = part.part
-        return cls(dict(columns), families, derived, formats, parts)
+        return cls(dict(columns), families, derived, parts)
 
 
 def _counted(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
     """The columns that are counted, by themselves or for derived columns."""
-    return {*families.keys() - derived.keys(), *(own.column for spec in derived.values() for own in spec.inputs)}
+    return {*families.keys() - derived.keys(), *(own.column for spec in derived.values() for own in spec.reader.inputs)}
 
 
 @dataclass(repr=False)
@@ -92,11 +89,6 @@ class Schema:
         return self._used.derived.copy()
 
     @property
-    def formats(self) -> dict[str, NumberFormat]:
-        """How cells of text are read as numbers, of the columns where they are not plain."""
-        return self._used.formats.copy()
-
-    @property
     def columns_counted(self) -> list[str]:
         """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
         used = self._used
@@ -121,11 +113,11 @@ class Schema:
     def family_name(self, name: str) -> str:
         """The family of a column for people; "input" if it is used for derived columns only, else "excluded"."""
         spec = self.columns[name]
-        if spec.dates is not None:
-            return str(spec.dates)
+        if spec.reader.dates is not None:
+            return str(spec.reader.dates)
         if spec.family is not None:
             return spec.family.display_name()
-        is_input = any(name == own.column for derived in self.derived.values() for own in derived.inputs)
+        is_input = any(name == own.column for derived in self.derived.values() for own in derived.reader.inputs)
         return "input" if is_input else "excluded"
 
     def copy(self) -> Schema:
@@ -159,7 +151,7 @@ class Schema:
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
         columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
-        for name in {own.column for spec in columns.values() for own in spec.inputs} & columns.keys():
+        for name in {own.column for spec in columns.values() for own in spec.reader.inputs} & columns.keys():
             if columns[name].family is None and "status" not in given["columns"][name]:
                 columns[name] = replace(columns[name], status=Status.INPUT)
         form, bins = KeyForm.from_list(given.get("label_form")), LabelBins.from_list(given.get("bins"))
@@ -175,7 +167,7 @@ class Schema:
         """The schema in a file that `save` wrote."""
         try:
             with open(path, encoding="utf-8") as file:
-                return cls.from_dict(upgraded_schema(json.load(file)))
+                return cls.from_dict(upgrade_schema(json.load(file)))
         except OSError as error:
             raise FileError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
         except TallyError as error:
@@ -213,7 +205,7 @@ class Schema:
 
 def _why(spec: ColumnSpec) -> str:
     """The reason for a family; of a derived column also its inputs and their numbers of cells."""
-    inputs = ", ".join(f"{own.column} ({own.n_cells})" for own in spec.inputs)
+    inputs = ", ".join(f"{own.column} ({own.n_cells})" for own in spec.reader.inputs)
     return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
 
 

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes
-from tallybayes.columns.encode import as_codes
+from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.dropin.discrete_nb import SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.errors import DataError

@@ -10,7 +10,7 @@ from tallybayes.engines.plan import Plan
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.read import to_source
 from tallybayes.model.counted_change import apply_counted
-from tallybayes.model.fit import finished_fit
+from tallybayes.model.fit import finish_fit
 from tallybayes.model.model import Change, Model
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
@@ -30,7 +30,7 @@ def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
     sample = counted.sample
     change = apply_counted(model, counted, 1)
     source = Whole(Table(0, {})) if data is None else to_source(data)
-    return finished_fit(model, counting.label, plan.weights, sample, change, source)
+    return finish_fit(model, counting.label, plan.weights, sample, change, source)
 
 
 def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forget"] = "learn") -> Change:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Unpack
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.io.read import to_source
-from tallybayes.model.fit import planned, weighting
+from tallybayes.model.fit_plan import FitPlan
 from tallybayes.model.model import Model
 from tallybayes.model.row_counter import grown_schema
 from tallybayes.model.weighting import Weighting
@@ -60,11 +60,8 @@ def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unp
 
     A column that has no value in these rows is not counted.
     """
-    source = to_source(data)
-    model, label = planned(source, label, options, weight=weight)
-    return _checked(
-        Plan(CountingPlan.of(model.snapshot().state, label, model.schema.weight, learns=True), weighting(options))
-    )
+    plan = FitPlan.of(to_source(data), label, options, weight=weight)
+    return _checked(Plan(plan.counting, plan.weights))
 
 
 def plan_change(

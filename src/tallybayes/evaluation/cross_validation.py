@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, Unpack
 
 from tallybayes.errors import DataError, Described, check_integer
-from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
+from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, weighting
+from tallybayes.model.fit import check_value
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.model.weighting import learn_sampled, sample_for, weighted
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
@@ -68,10 +68,12 @@ def cross_validate(
     request = FoldRequest(folds, seed, group, time, holdout)
     request.check()
     excluded = [name for name in (group, None if has_times else time) if name is not None]
-    source, empty, label = plan_model(given, label, _without(excluded, options, given), "for cross-validation")
-    empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
+    source, fits = plan_fits(given, label, _without(excluded, options, given), "for cross-validation")
+    label, weights = fits.label, fits.weights
+    # Each model selects text variants on all of its training rows.
+    empty = with_text_selection(fits.empty_model(), now=False)
     plan = plan_folds(request, source, empty, label)
-    parts, weights = [empty.copy() for _ in range(plan.n_parts)], weighting(options)
+    parts = [empty.copy() for _ in range(plan.n_parts)]
     samples = [sample_for(weights) for _ in range(plan.n_parts)]
     skipped = 0
     for part, table in plan.tables(source, label):

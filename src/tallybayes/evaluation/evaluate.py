@@ -16,7 +16,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import planned
+from tallybayes.model.fit_plan import FitPlan
 from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -31,7 +31,7 @@ __all__ = [
     "evaluate",
     "evaluated",
     "finished_evaluation",
-    "plan_model",
+    "plan_fits",
     "score_honestly",
     "score_table",
 ]
@@ -138,13 +138,13 @@ def finished_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, 
     return evaluation.with_positive(positive)
 
 
-def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Model, Any]:
-    """The data, an empty model of its columns, and the label as a column; weights are refused."""
+def plan_fits(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, FitPlan]:
+    """The data, and the plan of models of its columns with the label as one of them; weights are refused."""
     source, label, _ = as_columns(to_source(data), label)
-    model, label = planned(source, label, options)
-    if model.schema.weight is not None:
+    plan = FitPlan.of(source, label, options)
+    if plan.schema.weight is not None:
         raise ParameterError(f"data without weights, {purpose}", got=Described("weights"))
-    return source, model, label
+    return source, plan
 
 
 def score_table(snapshot: Snapshot, label: Any, table: Table) -> tuple[Floats, Labels]:

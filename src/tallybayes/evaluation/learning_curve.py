@@ -20,11 +20,11 @@ from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels, find_labels
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
-from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
+from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, weighting
+from tallybayes.model.fit import check_value
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.options import FitOptions, with_options
@@ -70,8 +70,10 @@ def compare(
     """
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    source, empty, label = plan_model(data, label, options, "to compare models")
-    empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
+    source, fits = plan_fits(data, label, options, "to compare models")
+    label = fits.label
+    # Each model selects text variants on all of its training rows.
+    empty = with_text_selection(fits.empty_model(), now=False)
     rows = _LabelledRows.read(source, empty, label)
     fold = FoldAssigner(folds, seed)(rows.labels)
     largest = len(fold) - int(np.bincount(fold, minlength=folds).max())
@@ -81,7 +83,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, found in _evaluated(rows, empty, weighting(options), order, np.flatnonzero(fold == number), steps):
+        for size, found in _evaluated(rows, empty, fits.weights, order, np.flatnonzero(fold == number), steps):
             for model, one in zip(MODELS, found, strict=True):
                 evaluations[model, size].append(one)
             done += size

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column
-from tallybayes.columns.batch import encode_columns
-from tallybayes.columns.date_parts import with_date_parts
-from tallybayes.columns.derived_columns import source_tasks
+from tallybayes.columns.batch import encode_columns, encode_inputs, with_date_parts
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats
 from tallybayes.tables.table import Table, is_missing
@@ -33,12 +31,10 @@ class Design:
     def __init__(self, table: Table, schema: Schema) -> None:
         table = with_date_parts(table, schema)
         texts = [name for name, field in schema.columns.items() if field.is_text and name in table.columns]
-        plain = Schema(
-            None, {name: field for name, field in schema.columns.items() if not (field.is_text or field.inputs)}
-        )
-        inputs = {name: task() for (name, _), task in source_tasks(table, schema, set()).items()}
-        columns = encode_columns(table, plain, {})
-        columns |= {name: column for name, column in inputs.items() if name not in columns}
+        specs = schema.columns.items()
+        plain = Schema(None, {name: spec for name, spec in specs if not (spec.is_text or spec.reader.inputs)})
+        columns = encode_columns(table, plain)
+        columns |= {name: col for name, col in encode_inputs(table, schema).items() if name not in columns}
         numbers = [_numbers(c) for c in columns.values() if not isinstance(c, (Codes, Bag))]
         codes = [_codes(c) for c in columns.values() if isinstance(c, Codes)]
         self.n_rows = table.n_rows

@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import NONE, DataError, check_integer
-from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
+from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
@@ -86,7 +86,8 @@ def prequential(
     if every is not None:
         every = check_integer("every", every, at_least=1)
     complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
-    source, model, label = plan_model(data, label, options, "for prequential evaluation")
+    source, fits = plan_fits(data, label, options, "for prequential evaluation")
+    model, label = fits.empty_model(), fits.label
     stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches(columns_to_read(model.schema, label)):
         stream.read(table)

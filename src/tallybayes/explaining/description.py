@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown
@@ -49,7 +49,7 @@ class Description(Viewed):
             notes |= {name: note for name, note in told if note}
             for row in predictive.table():
                 named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-                inputs = schema.columns[row["column"]].inputs if row["column"] in schema.columns else ()
+                inputs = schema.columns[row["column"]].reader.inputs if row["column"] in schema.columns else ()
                 columns.setdefault(named.pop("column"), []).append(_with_cell(named, inputs))
         return cls(classes, schema, dict(sorted(columns.items())), notes)
 

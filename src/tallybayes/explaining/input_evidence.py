@@ -103,7 +103,7 @@ class DerivedParts:
         for name, field in schema.derived.items():
             column = columns[name]
             if name in predictives and isinstance(column, Cells) and field.family is not None:
-                inputs, is_divided = tuple(own.column for own in field.inputs), not field.family.is_correction
+                inputs, is_divided = tuple(own.column for own in field.reader.inputs), not field.family.is_correction
                 found.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
         return cls(tuple(found)) if found else None
 

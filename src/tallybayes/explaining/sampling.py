@@ -33,7 +33,7 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
             for number, (name, values) in enumerate(zip(predictive.features, drawn, strict=True)):
                 if (
                     name in schema.columns
-                    and schema.columns[name].is_whole
+                    and schema.columns[name].reader.is_whole
                     and not predictive.samples_are_counted(number)
                 ):
                     values = np.round(np.asarray(values, np.float64))
@@ -41,7 +41,7 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
                     for row, value in zip(rows.tolist(), own, strict=True):
                         columns[column][row] = _plain(value)
     for name, values in columns.items():
-        if schema.columns[name].is_whole and all(value is None or _is_whole(value) for value in values):
+        if schema.columns[name].reader.is_whole and all(value is None or _is_whole(value) for value in values):
             columns[name] = [None if value is None else int(value) for value in values]
     arrays = {name: pa.array(_entries(values)) for name, values in columns.items()}
     label = schema.label or "label"
@@ -53,7 +53,7 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
 
 def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:
     """Values of a column of the table; cells of a derived column as values of its inputs, numbers in words."""
-    inputs = schema.columns[name].inputs if name in schema.columns else ()
+    inputs = schema.columns[name].reader.inputs if name in schema.columns else ()
     if not inputs:
         return [(name, values)]
     return [(own.column, [own.value(cell) for cell in values[:, i].tolist()]) for i, own in enumerate(inputs)]

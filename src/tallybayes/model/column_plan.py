@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
-from tallybayes.columns.category_order import with_order
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
-from tallybayes.columns.date_parts import part_name
 from tallybayes.columns.label import label_column
-from tallybayes.columns.number_columns import tell_doubts, tell_none, with_format, with_readings
+from tallybayes.columns.number_inference import tell_doubts, tell_none, with_readings
+from tallybayes.columns.readers.cells_reader import CellsReader
+from tallybayes.columns.readers.date_reader import DateReader, part_name
 from tallybayes.columns.schema import Schema
-from tallybayes.columns.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.state.settings import Settings
@@ -82,11 +81,12 @@ class _ColumnPlan:
     ) -> None:
         self.columns: dict[str, ColumnSpec] = {}
         self._names, self._settings, self._chosen = names, settings, chosen
+        self._inference = settings.inference
         self._ignored, self._only = set(ignored), None if only is None else set(only)
         every = {} if schema is None else schema.columns
         self._has_schema = schema is not None
-        self._derived = {name: field for name, field in every.items() if field.inputs}
-        self._given = {name: field for name, field in every.items() if not field.inputs}
+        self._derived = {name: field for name, field in every.items() if field.reader.inputs}
+        self._given = {name: field for name, field in every.items() if not field.reader.inputs}
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
         texts = {name for name, own in chosen.items() if isinstance(own, Family) and own.tokeniser is not None}
         self._head = with_readings(head, self._inferred - texts) if settings.infer != "type" else head
@@ -96,21 +96,21 @@ class _ColumnPlan:
         for name in self._names:
             own, raw = self._field(name), self._head.columns[name]
             if name not in self._chosen or self._chosen[name] == type(self._chosen[name])():
-                own = self._settings.with_unseen(own)  # unless the user has given options of the family
-            if own.dates is None:
-                self.columns[name] = with_whole(with_order(own, raw), raw)
+                own = self._inference.with_unseen(own)  # unless the user has given options of the family
+            if own.reader.dates is None:
+                self.columns[name] = self._inference.with_values(own, raw)
             else:
                 self._add_dates(own)
-        absent = {name: own for name, own in self._given.items() if own.dates is not None}
+        absent = {name: own for name, own in self._given.items() if own.reader.dates is not None}
         self.columns |= {name: own for name, own in absent.items() if name not in self._head.columns}
 
     def _field(self, name: str) -> ColumnSpec:
         if name in self._chosen:
             own = self._chosen[name]
             if isinstance(own, DateFormat):
-                return ColumnSpec(name, None, SPECIFIED, dates=own, origin=Origin.SPECIFIED)
+                return ColumnSpec(name, None, SPECIFIED, DateReader(own), origin=Origin.SPECIFIED)
             spec = ColumnSpec(name, own, "", origin=Origin.SPECIFIED)
-            return replace(with_format(spec, self._head.readings.get(name)), reason=SPECIFIED)
+            return replace(self._inference.with_format(spec, self._head.readings.get(name)), reason=SPECIFIED)
         if self._is_excluded(name) and not self._named_parts(name):
             return ColumnSpec.unused(name, Status.BY_USER)
         if name in self._given:
@@ -122,25 +122,27 @@ class _ColumnPlan:
     def _inferred_field(self, name: str) -> ColumnSpec:
         if self._head.tells_origin(name):
             return ColumnSpec.unused(name, Status.ROW_ORIGIN)
-        proposed = self._settings.propose(name, self._head.columns[name])
+        reading = self._head.readings.get(name)
+        proposed = self._inference.propose(name, self._head.columns[name], reading)
         if self._head.holds_documents:
-            if proposed.dates is not None:
+            if proposed.reader.dates is not None:
                 return ColumnSpec.unused(name, Status.MAIL_DATE, f"date of a mail; --as {name}=date uses it")
             if self._head.holds_prose(name):
                 return proposed if proposed.is_text else ColumnSpec(name, Text(), "texts of files")
-        return with_format(proposed, self._head.readings.get(name))
+        return proposed
 
     def _add_dates(self, dates: ColumnSpec) -> None:
         """Plan a column of dates and its parts: those of the schema, or those that vary or are named by the user."""
         name = dates.name
         if self._given.get(name) is dates:
-            known = {part: own for part, own in self._given.items() if own.part and own.part.column == name}
+            parts = ((spec, spec.reader.part) for spec in self._given.values())
+            known = {spec.name: spec for spec, part in parts if part is not None and part.column == name}
             found = {name: dates, **known}
         else:
-            found = self._settings.with_parts(dates, self._head.columns[name], self._named_parts(name))
+            found = self._inference.with_parts(dates, self._head.columns[name], self._named_parts(name))
         for part, own in found.items():
             if part == name or part not in self._head.columns:
-                self.columns[part] = own if own.part is None else self._part_field(own)
+                self.columns[part] = own if own.reader.part is None else self._part_field(own)
 
     def _part_field(self, known: ColumnSpec) -> ColumnSpec:
         """A part of a date, as the user wants it."""
@@ -148,8 +150,9 @@ class _ColumnPlan:
             family = self._chosen[known.name]
             if isinstance(family, DateFormat):
                 raise ParameterError("a family of a part of a date", got=str(family), column=known.name)
-            return replace(known, family=family, status=Status.USED, origin=Origin.SPECIFIED, reason=SPECIFIED)
-        source = known.part.column if known.part is not None else known.name
+            return known.with_family(family, status=Status.USED, origin=Origin.SPECIFIED, reason=SPECIFIED)
+        part = known.reader.part
+        source = part.column if part is not None else known.name
         is_used = self._only is None or known.name in self._only or source in self._only
         return known if is_used and known.name not in self._ignored else known.without_family(Status.BY_USER)
 
@@ -169,7 +172,7 @@ class _ColumnPlan:
         for name in self._derived:
             if name in columns:
                 raise ParameterError("a derived column with a name of its own", got=name)
-        inputs = [own.column for field in self._derived.values() for own in field.inputs]
+        inputs = [own.column for field in self._derived.values() for own in field.reader.inputs]
         by_column = (self._settings.smoothing, self._settings.missing_as_value)
         options = [name for own in by_column if isinstance(own, Mapping) for name in own]
         for name in (*self._chosen, *self._ignored, *(self._only or ()), *self._given, *inputs, *options):
@@ -184,8 +187,8 @@ class _ColumnPlan:
         """Add the derived columns of the schema, without inputs that are excluded, the label or the weight."""
         usable = {name for name, own in self.columns.items() if own.status is not Status.BY_USER} - self._ignored
         for name, field in self._derived.items():
-            if inputs := tuple(own for own in field.inputs if own.column in usable):
-                self.columns[name] = replace(field, inputs=inputs)
+            if inputs := tuple(own for own in field.reader.inputs if own.column in usable):
+                self.columns[name] = replace(field, reader=CellsReader(inputs))
 
     def tell_doubts(self, label: str | None) -> None:
         """Warn about what was assumed about numbers and missing values."""

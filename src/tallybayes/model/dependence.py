@@ -13,11 +13,12 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
-from tallybayes.columns.batch import encode_columns
+from tallybayes.columns.batch import encode_columns, with_date_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_spec import ColumnSpec, Status
-from tallybayes.columns.date_parts import UnreadDates, with_date_parts
 from tallybayes.columns.label import find_labels
+from tallybayes.columns.readers.cells_reader import CellsReader
+from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
@@ -52,9 +53,8 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     result = schema.copy()
     for found in inputs:
         result.columns[found.column] = own[found.column].without_family(Status.INPUT, f"input of {name!r}")
-    result.columns[name] = ColumnSpec(
-        name, OneDependence(), "each column depends on the class and one other column", inputs
-    )
+    reason = "each column depends on the class and one other column"
+    result.columns[name] = ColumnSpec(name, OneDependence(), reason, CellsReader(inputs))
     return result
 
 
@@ -64,8 +64,8 @@ def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[d
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
     rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()
-    parts = [part for part, _ in rows.good(rows.head(), lambda part: encode_columns(part, schema, {}))]
+    parts = [part for part, _ in rows.good(rows.head(), lambda part: encode_columns(part, schema))]
     if not parts:
         return {}, codes[:0]
     kept = np.concatenate([part.rows for part in parts if part.rows is not None])
-    return encode_columns(concatenated(parts), schema, {}), codes[kept]
+    return encode_columns(concatenated(parts), schema), codes[kept]

@@ -6,25 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.encode import as_codes
 from tallybayes.columns.label import label_column
-from tallybayes.columns.schema import Schema
+from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
-from tallybayes.model.column_plan import plan_columns
-from tallybayes.model.dependence import with_one_dependence
-from tallybayes.model.key_plan import add_key_forms, first_cells
-from tallybayes.model.label_plan import plan_label, warn_about_classes
+from tallybayes.model.fit_plan import FitPlan
+from tallybayes.model.label_plan import warn_about_classes
 from tallybayes.model.model import Change, Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
-from tallybayes.state.model_state import ModelState
-from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
+from tallybayes.state.options import FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
-from tallybayes.state.settings import Settings
 from tallybayes.tables.source import Source
-from tallybayes.tables.table import Table
 
-__all__ = ["check_value", "finished_fit", "fit", "planned", "weighting"]
+__all__ = ["check_value", "finish_fit", "fit"]
 
 
 @with_options()
@@ -46,17 +40,16 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     ['banana', 'apple']
     """
     source = to_source(data)
-    model, label = planned(source, label, options, weight=weight)
-    weights = weighting(options)
-    sample = sample_for(weights)
-    change = learn_sampled(model, sample, source, label=label, weight=weight)
+    plan = FitPlan.of(source, label, options, weight=weight)
+    model, sample = plan.empty_model(), sample_for(plan.weights)
+    change = learn_sampled(model, sample, source, label=plan.label, weight=plan.weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
-    return finished_fit(model, label, weights, sample, change, source)
+    return finish_fit(model, plan.label, plan.weights, sample, change, source)
 
 
-def finished_fit(
+def finish_fit(
     model: Model, label: Any, weights: Weighting, sample: RowSample | None, change: Change, source: Source
 ) -> Model:
     """The model after it has learned its rows: warn of what is doubtful, and fit column weights on the sample.
@@ -66,51 +59,6 @@ def finished_fit(
     check_value(model, label, source)
     warn_about_classes(model.classes, label, change.notes)
     return weighted(model, weights, sample, warns=True)
-
-
-def weighting(options: FitOptions) -> Weighting:
-    """The option `weights`, checked."""
-    found: Weighting = OPTIONS["weights"].domain.check("weights", options.get("weights", OPTIONS["weights"].default))
-    return found
-
-
-def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> tuple[Model, Any]:
-    """The model that `fit` would fill, still empty, and its label."""
-    values = complete(options)
-    OPTIONS["weights"].domain.check("weights", values.pop("weights"))
-    settings = Settings(**{name: values.pop(name) for name in SETTINGS})
-    columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
-    dependence, bins = columns.pop("dependence"), columns.pop("bins")
-    schema: Schema | None = columns["schema"]
-    source.missing = schema.missing if schema is not None and source.missing is None else source.missing
-    head = source.head()
-    label, weight = _names(label, weight, schema, head)
-    result = plan_columns(head, label, weight, settings, **columns)
-    result.missing = source.missing
-    same = schema if schema is not None and schema.label == result.label else None  # of the same label
-    result.bins = same.bins if same is not None else None
-    if settings.infer == "data" or bins is not None:
-        cells = first_cells(result, source, label)
-        plan_label(result, source, label, bins, cells=cells)
-        if schema is None:
-            add_key_forms(result, cells)
-    if same is not None:
-        result.label_form = same.label_form
-    if dependence == "one":
-        result = with_one_dependence(result, source, label)
-    return Model(ModelState(result, settings)), label
-
-
-def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
-    """Label and weight: those given, else those of the schema."""
-    if schema is not None:
-        label = schema.label if label is None else label
-        weight = schema.weight if weight is None else weight
-    if label is None:
-        raise ParameterError("label, the name of a column or an array of labels", got=None)
-    if isinstance(label, (int, float)) and str(label) in head.columns:
-        label = str(label)  # names of columns are text
-    return label, weight
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:

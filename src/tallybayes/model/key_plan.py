@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.column import Codes
 from tallybayes.cells.arrow import is_text_type
-from tallybayes.columns.infer import with_key_form
+from tallybayes.columns.inference import Inference
 from tallybayes.columns.label import label_column
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
@@ -46,8 +46,8 @@ def _is_text(raw: Raw) -> bool:
     return isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type)
 
 
-def add_key_forms(schema: Schema, cells: dict[str, Raw]) -> None:
+def add_key_forms(schema: Schema, cells: dict[str, Raw], inference: Inference) -> None:
     """Put the forms of categories into a schema."""
     for name, raw in cells.items():
         if name in schema.columns:
-            schema.columns[name] = with_key_form(schema.columns[name], raw)
+            schema.columns[name] = inference.with_key_form(schema.columns[name], raw)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cells.key_form import KeyForm
-from tallybayes.columns.infer import SAMPLE
+from tallybayes.columns.family_rules import SAMPLE
 from tallybayes.columns.label import Labels, encode_labels, label_column, label_numbers
 from tallybayes.columns.label_bins import LabelBins
 from tallybayes.columns.schema import Schema

@@ -10,14 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged
-from tallybayes.columns.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.date_parts import with_date_parts
-from tallybayes.columns.infer import with_key_form
 from tallybayes.columns.label import label_column
-from tallybayes.columns.number_columns import tell_doubts, with_format, with_readings
+from tallybayes.columns.number_inference import tell_doubts, with_readings
 from tallybayes.columns.schema import Schema
-from tallybayes.columns.whole_numbers import with_whole
 from tallybayes.errors import ParameterError
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
@@ -62,8 +59,8 @@ class RowCounter:
     def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
         plan, rows = self._plan, self.rows
-        batch = read_batch(table, rows.schema, plan.label, plan.weight, known=plan.labels or rows.statistics.in_use())
-        to_known_types(batch.columns, rows.schema, self._known_key)
+        known = plan.labels or rows.statistics.in_use()
+        batch = read_batch(table, rows.schema, plan.label, plan.weight, known=known, known_key=self._known_key)
         keys = batch.labels.keys
         rows.rewritten |= batch.labels.rewritten
         labels = merged(rows.statistics.labels or list(plan.labels), keys)
@@ -91,22 +88,22 @@ def grown_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: b
     """
     apart = {_column(schema.label, table), schema.weight, _column(plan.label, table)}
     apart |= {plan.weight} if isinstance(plan.weight, str) else set()
-    grown, settings = None, plan.settings
+    grown, inference = None, plan.settings.inference
     for name in table.columns:
         known = schema.columns.get(name)
         if name in apart or (known is not None and not known.is_undecided) or table.tells_origin(name):
             continue
-        read = table if settings.infer == "type" else with_readings(table.alone(name), [name])
+        read = table if inference.by_type else with_readings(table.alone(name), [name])
         reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
-        found = with_format(settings.propose(name, raw), reading)
-        if not found.has_no_value:
-            found = with_key_form(found, raw) if settings.infer == "data" else found
-            tell_doubts(found, reading)
+        spec = inference.propose(name, raw, reading)
+        if not spec.has_no_value:
+            spec = inference.with_values(inference.with_key_form(spec, raw), raw)
+            tell_doubts(spec, reading)
             grown = grown or schema.copy()
             grown.columns |= {
-                own: replace(spec, origin=Origin.NEW, reason=f"new column; {spec.reason}") if are_new else spec
-                for own, spec in settings.with_parts(with_whole(found, raw), raw).items()
-                if own == name or own not in grown.columns
+                column: replace(part, origin=Origin.NEW, reason=f"new column; {part.reason}") if are_new else part
+                for column, part in inference.with_parts(spec, raw).items()
+                if column == name or column not in grown.columns
             }
     return grown or schema
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.columns.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.columns.batch import columns_to_read, read_batch
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.row_hash import RowHashes
@@ -63,6 +63,12 @@ def _in_order(table: Table, hashes: Hashes, number: int, bad: BadRows | None) ->
 def _hashes(snapshot: Snapshot, table: Table, label: Any, weight: Any) -> Hashes:
     """A hash of the content of each row."""
     schema, statistics = snapshot.state.schema, snapshot.state.statistics
-    batch = read_batch(table, schema, label, weight, known=snapshot.classes)
-    to_known_types(batch.columns, schema, lambda name: statistics.any_key(schema.family_of(name), name))
+    batch = read_batch(
+        table,
+        schema,
+        label,
+        weight,
+        known=snapshot.classes,
+        known_key=lambda name: statistics.any_key(schema.family_of(name), name),
+    )
     return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)[0]

@@ -37,7 +37,7 @@ class SingleRowLearner:
         self._layout: tuple[Any, list[int], list[int], dict[int, Any]] | None = None  # of the columns of a matrix
         self._kind: type | None = None
         self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
-        self._has_forms = any(field.key_form is not None for field in schema.columns.values())
+        self._has_forms = any(field.reader.form is not None for field in schema.columns.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return

@@ -62,7 +62,8 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
         _check_mergeable(left, right, name)
     for one, other in ((left, right), (right, left)):
         for name, derived in one.schema.derived.items():
-            if name not in other.schema.derived and any(own.column in other.schema.columns for own in derived.inputs):
+            inputs = {cell_input.column for cell_input in derived.reader.inputs}
+            if name not in other.schema.derived and inputs & other.schema.columns.keys():
                 hint = "give the second fit the schema of the first"
                 raise DataError(
                     "the same derived columns in both models", got=Described("none"), column=name, hint=hint
@@ -83,8 +84,9 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     schema = left.schema.copy()
     schema.columns = {**mine, **theirs, **kept}
     for name in mine.keys() & theirs.keys():
-        if mine[name].is_whole != theirs[name].is_whole and _are_decided(mine[name], theirs[name]):
-            schema.columns[name] = replace(schema.columns[name], is_whole=False)
+        readers = mine[name].reader, theirs[name].reader
+        if readers[0].is_whole != readers[1].is_whole and _are_decided(mine[name], theirs[name]):
+            schema.columns[name] = replace(schema.columns[name], reader=schema.columns[name].reader.with_fractions())
     return with_text_selected(
         replace(
             left,
@@ -140,11 +142,12 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
         if shown[0] == shown[1]:
             hint = "the keys of their hashes differ: give the second fit the schema of the first"
         raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
-    if (mine.dates, mine.part) != (theirs.dates, theirs.part) and _are_decided(mine, theirs):
+    a_date, b_date = ((spec.reader.dates, spec.reader.part) for spec in (mine, theirs))
+    if a_date != b_date and _are_decided(mine, theirs):
         shown = [one.schema.family_name(name) for one in (left, right)]
         hint = "give the second fit the schema of the first"
         raise DataError(f"dates read in the same way in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
-    if mine.inputs != theirs.inputs:
+    if mine.reader.inputs != theirs.reader.inputs:
         hint = "give the second fit the schema of the first"
         got = Described("other ones")
         raise DataError("the same inputs and cells of a derived column in both models", got=got, column=name, hint=hint)
@@ -164,7 +167,8 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
         for name, here in zip(tally.features, tally.rows_seen().nonzero(), strict=True)
         if here.any()
     }
-    dates = {part.column for name in used if name in schema.columns and (part := schema.columns[name].part) is not None}
+    parts = [schema.columns[name].reader.part for name in used if name in schema.columns]
+    dates = {part.column for part in parts if part is not None}
     result = schema.copy()
     result.columns = {name: field for name, field in schema.columns.items() if name not in new or name in used | dates}
     return result

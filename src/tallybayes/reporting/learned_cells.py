@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Codes, Flags, Reals
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.explaining.description import Description
 from tallybayes.families.family import Floats, Predictive

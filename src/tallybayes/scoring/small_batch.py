@@ -54,7 +54,7 @@ class SmallBatchScorer:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._has_forms = any(field.key_form is not None for field in schema.columns.values())
+        self._has_forms = any(field.reader.form is not None for field in schema.columns.values())
         self._local = threading.local()
         self._layout: _Layout | None = None
 

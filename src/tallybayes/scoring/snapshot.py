@@ -14,9 +14,10 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.columns.batch import columns_to_read, encode_columns, to_known_types
-from tallybayes.columns.date_parts import UnreadDates, with_date_parts
+from tallybayes.columns.batch import columns_to_read, encode_columns, with_date_parts
 from tallybayes.columns.label import Labels, find_labels, find_weights
+from tallybayes.columns.readers.date_reader import UnreadDates
+from tallybayes.columns.readers.reader import Purpose
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
@@ -113,9 +114,8 @@ class Snapshot:
 
     def encoded(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
         """The columns of a table, encoded by the schema; scored: to be scored as new rows, not without themselves."""
-        columns = encode_columns(table, self.state.schema, self.scorer.lexicons, scored=scored)
-        to_known_types(columns, self.state.schema, self._known_key)
-        return columns
+        purpose = Purpose.SCORE if scored else Purpose.HELD_OUT
+        return encode_columns(table, self.state.schema, self.scorer.lexicons, self._known_key, purpose=purpose)
 
     def labels(self, table: Table, label: Any = None) -> Labels:
         """The labels of a table in the type of the classes, cut into the bins of the schema."""
@@ -304,7 +304,7 @@ class Snapshot:
             except DataError as error:
                 name = error.column or ""
                 column, field = columns.get(name), self.state.schema.columns.get(name)
-                if not isinstance(column, Flags) or field is None or not field.only_bits:
+                if not isinstance(column, Flags) or field is None or not field.reader.only_bits:
                     raise
                 if error.got in (np.inf, -np.inf):
                     raise

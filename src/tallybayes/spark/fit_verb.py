@@ -147,7 +147,7 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
         known = left & new.keys()
         if not known:
             break
-        parts = {name: own for name, own in new.items() if own.part is not None and own.part.column in known}
+        parts = {name: spec for name, spec in new.items() if (part := spec.reader.part) and part.column in known}
         schema.columns = plan.schema.columns | {name: new[name] for name in known} | parts
         plan, left = replace(plan, counting=replace(plan.counting, schema=schema)), left - known
     return plan

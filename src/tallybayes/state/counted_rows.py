@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.columns.date_parts import UnreadDates
 from tallybayes.columns.label import to_label_type
+from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.state.row_sample import RowSample

@@ -92,7 +92,7 @@ class ModelState:
         """
         families = self.schema.families
         every = self.schema.derived.items()
-        derived = {name for name, own in every if any(one.column in families for one in own.inputs)}
+        derived = {name for name, own in every if any(one.column in families for one in own.reader.inputs)}
         settings, schema, statistics = self.settings, self.schema, self.statistics
         if settings.column_weights is not None or settings.token_corrections is not None:
             settings = replace(settings, column_weights=None, token_corrections=None)

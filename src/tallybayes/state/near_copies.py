@@ -20,7 +20,7 @@ def signatures_of(table: Table, schema: Schema) -> Hashes | None:
         return None
     codes = np.zeros(table.n_rows, np.int32)
     labels = Labels([""], codes, np.array([table.n_rows]))
-    batch = Batch(table.n_rows, encode_columns(table, schema, {}), labels, None)
+    batch = Batch(table.n_rows, encode_columns(table, schema), labels, None)
     hashes, signatures = RowHashes(batch, [""])(0, table.n_rows)
     return np.where(signatures == hashes, np.uint64(0), signatures)
 

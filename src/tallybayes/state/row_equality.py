@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Cells, Codes, Column
-from tallybayes.columns.batch import encode_columns, to_known_types
+from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.schema import Schema
 from tallybayes.tables.table import Table, column_values
 
@@ -21,9 +21,7 @@ __all__ = ["differing_groups", "encoded_rows", "first_cells"]
 
 def encoded_rows(table: Table, schema: Schema) -> list[Column]:
     """The columns of a table, encoded so that its rows can be compared; keys of several types in one type."""
-    columns = encode_columns(table, schema, {})
-    to_known_types(columns, schema, lambda name: next(iter(getattr(columns[name], "keys", ())), None))
-    return list(columns.values())
+    return list(encode_columns(table, schema).values())
 
 
 def first_cells(table: Table, group: NDArray[np.integer]) -> NDArray[np.int64]:

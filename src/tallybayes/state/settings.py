@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.columns.date_parts import date_fields
-from tallybayes.columns.infer import propose, propose_by_type
+from tallybayes.columns.inference import Inference
 from tallybayes.families import Smoothing
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.options import SETTINGS, SettingOptions
 from tallybayes.state.token_corrections import TokenCorrections
-from tallybayes.tables.table import Raw
 
 __all__ = ["Settings"]
 
@@ -94,19 +91,7 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)
 
-    def propose(self, name: str, raw: Raw) -> ColumnSpec:
-        """A family for a column, and why."""
-        found = (propose_by_type if self.infer == "type" else propose)(name, raw, self.numeric)
-        return self.with_unseen(found)
-
-    def with_parts(self, field: ColumnSpec, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, ColumnSpec]:
-        """The column, and the parts of a column of dates: those that vary, and those that are wanted."""
-        if field.dates is None:
-            return {field.name: field}
-        every = self.infer == "type"  # whatever the first rows are
-        return date_fields(field.name, raw, field, numeric=self.numeric, wanted=wanted, all_parts=every)
-
-    def with_unseen(self, field: ColumnSpec) -> ColumnSpec:
-        """The column with a family that treats unseen values as these settings do."""
-        family = None if field.family is None else field.family.with_unseen(self.unseen)
-        return field if family is field.family else replace(field, family=family)
+    @property
+    def inference(self) -> Inference:
+        """How these settings want columns to be inferred."""
+        return Inference(self.numeric, self.infer == "type", self.unseen)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Flags, Reals
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.families.predictive import Correction, Floats
 

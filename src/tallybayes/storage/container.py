@@ -33,7 +33,7 @@ from tallybayes.version import __version__
 
 __all__ = ["FORMAT", "START", "Tensors", "json_text", "object_of", "pack", "unique", "unpack"]
 
-FORMAT = 2  # increase it with every change that older versions cannot read; older formats stay readable
+FORMAT = 3  # increase it with every change that older versions cannot read; older formats stay readable
 START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # the first bytes of every file, after the length
 
 _ZEROS = "0" * 64

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import shorten
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights

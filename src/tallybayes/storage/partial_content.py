@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
-from tallybayes.columns.date_parts import UnreadDates
+from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, TallyError, shorten
 from tallybayes.state.counted_rows import CountedRows

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallybayes.cells.date_format import DateFormat
-from tallybayes.cells.number_format import NumberFormat
+from tallybayes.columns.readers.reader_registry import reader_from_dict
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
@@ -56,23 +56,22 @@ def schema_from_json(given: Any) -> Schema:
     for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         family_of(text)  # raises an error with a hint if it is unknown
     schema = Schema.from_dict(given)
-    inputs = {own.column for field in schema.columns.values() for own in field.inputs}
+    inputs = {own.column for field in schema.columns.values() for own in field.reader.inputs}
     unknown = sorted(inputs - schema.columns.keys())
     require(not unknown, f"inputs that are not columns: {shorten(unknown)}")
     return schema
 
 
-_FACTS = ("status", "origin", "inputs", "format", "key_form", "part", "whole", "only_bits", "selected_on")
+_FACTS = ("status", "origin", "reader", "selected_on")
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
     """The family and the reason of a column, and the other facts that are written only where there are any."""
     more = [name for name in _FACTS if isinstance(given, dict) and name in given]
     facts = object_of(given, "family", "reason", *more)
-    require("inputs" not in more or facts["inputs"], "a derived column without inputs")
-    if "format" in more:
-        form = facts["format"]
-        require(NumberFormat.from_dict(form).to_dict() == form, f"a format of numbers: {shorten(form)}")
+    if "reader" in more:
+        reader = facts["reader"]
+        require(reader_from_dict(reader).to_dict() == reader, f"the reader of a column: {shorten(reader)}")
     return facts
 
 

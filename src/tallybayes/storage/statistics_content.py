@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.columns.encode import empty_column
+from tallybayes.columns.readers.reader import ReadContext
+from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
 from tallybayes.families import Family
 from tallybayes.state.statistics import SufficientStatistics
@@ -86,9 +87,12 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
 
 def _empty_tally(family: Family, fields: list[ColumnSpec]) -> Tally:
     """A tally without any rows; of derived columns, with the cells of their inputs."""
-    sizes = {field.name: tuple(own.n_cells for own in field.inputs) for field in fields if field.inputs} or {"": ()}
-    columns = [empty_column(family.column, 0, own) for own in sizes.values()]
-    tally: Tally = family.observe(tuple(sizes), columns, np.zeros(0, np.int32), 1, None)
+    derived = {spec.name: spec.reader for spec in fields if spec.reader.inputs}
+    columns = [
+        reader.encode({cell_input: np.zeros(0, np.int16) for cell_input in reader.inputs}, ReadContext(name, 0))
+        for name, reader in derived.items()
+    ] or [reader_of_kind(family.column).encode({}, ReadContext("", 0))]
+    tally: Tally = family.observe(tuple(derived) or ("",), columns, np.zeros(0, np.int32), 1, None)
     return tally
 
 

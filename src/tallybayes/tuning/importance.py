@@ -171,7 +171,7 @@ def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
 def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     """The inputs of derived columns; not of those whose family selects something from the data, as they are derived."""
     return {
-        name: tuple(own.column for own in field.inputs)
+        name: tuple(own.column for own in field.reader.inputs)
         for name, field in model.schema.derived.items()
         if field.family is not None and not field.family.derives_by_selection(model.settings.smoothing_of(name))
     }

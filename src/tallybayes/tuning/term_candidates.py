@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.columns.cell_cuts import inputs_of_sizes
-from tallybayes.columns.coarse_cells import CellInput
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.schema import Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
@@ -109,24 +110,24 @@ class TermCandidates:
         fields: dict[str, ColumnSpec] = {}
         for pair in sorted({pair for pairs in found for pair in pairs}):
             if (name := _name(pair)) not in taken and name not in fields:
-                inputs = self.inputs[pair[0]], self.inputs[pair[1]]
-                fields[name] = ColumnSpec(name, Interaction(), "found by tuning", inputs, origin=Origin.TUNED)
+                reader = CellsReader((self.inputs[pair[0]], self.inputs[pair[1]]))
+                fields[name] = ColumnSpec(name, Interaction(), "found by tuning", reader, origin=Origin.TUNED)
         if dependence and ALL_COLUMNS not in taken and self._are_few():
+            reader = CellsReader(tuple(self.inputs.values()))
             fields[ALL_COLUMNS] = ColumnSpec(
-                ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()), origin=Origin.TUNED
+                ALL_COLUMNS, OneDependence(), "selected by tuning", reader, origin=Origin.TUNED
             )
         if not fields:
             return CountedTerms.none()
         others = {  # else they would be learned as new
-            name: own if own.family is None else replace(own.without_family(Status.INPUT), inputs=())
-            for name, own in taken.items()
+            name: spec if spec.family is None else spec.without_family(Status.INPUT) for name, spec in taken.items()
         }
         schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
         evidence = centred(evidence, self._base.lines.log_prior)
-        pair_of = {name: tuple(own.column for own in field.inputs) for name, field in fields.items()}
+        pair_of = {name: tuple(own.column for own in field.reader.inputs) for name, field in fields.items()}
         subsets = [tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in found]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
 

@@ -16,7 +16,8 @@ from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, planned
+from tallybayes.model.fit import check_value
+from tallybayes.model.fit_plan import FitPlan
 from tallybayes.model.weighting import learn_sampled, weighted
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
@@ -89,7 +90,8 @@ def tune(
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
     source, label, weight = as_columns(source, label, weight)
-    model, label = planned(source, label, options, weight=weight)
+    plan = FitPlan.of(source, label, options, weight=weight)
+    model, label = plan.empty_model(), plan.label
     weight, fields = model.schema.weight, dict(model.schema.columns)
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):

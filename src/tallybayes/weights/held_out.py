@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
-from tallybayes.columns.batch import Batch, encode_columns, to_known_types
+from tallybayes.columns.batch import Batch, encode_columns
 from tallybayes.columns.label import Labels
 from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.scoring.missing_evidence import columns_with_gaps
@@ -272,10 +272,8 @@ def _lexicons(state: ModelState) -> dict[str, Any]:
 
 def _columns_to_learn(state: ModelState, rows: SampledRows, lexicons: Mapping[str, Any]) -> dict[str, Column]:
     """The columns encoded as when they were learned; lexicons: to look tokens up in, if they have all of them."""
-    families = state.schema.families
-    columns = encode_columns(rows.table, state.schema, lexicons)
-    to_known_types(columns, state.schema, lambda name: state.statistics.any_key(families.get(name), name))
-    return columns
+    families, statistics = state.schema.families, state.statistics
+    return encode_columns(rows.table, state.schema, lexicons, lambda name: statistics.any_key(families.get(name), name))
 
 
 def _without(

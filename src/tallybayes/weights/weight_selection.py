@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
-from tallybayes.columns.coarse_cells import CellInput
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import DataWarning, ForgetError
 from tallybayes.families.temperature import tempered
 from tallybayes.state.column_weights import ColumnWeights

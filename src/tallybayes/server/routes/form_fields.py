@@ -82,7 +82,7 @@ def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]])
         "reason": field.reason if field is not None else "",
         "kind": _kind(schema, name),
         "separator": None if field is None or field.family is None else field.family.separator,
-        "whole": field is not None and field.is_whole,
+        "whole": field is not None and field.reader.is_whole,
         "values": _values(model, schema, name, table),
         "weight": _weight(model.column_weights.weights.get(name)),
     }
@@ -91,10 +91,10 @@ def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]])
 def _kind(schema: Schema, name: str) -> str:
     """How a value is entered."""
     field = schema.columns.get(name)
-    if field is not None and field.dates is not None:
+    if field is not None and field.reader.dates is not None:
         return "date"
     if field is None or field.family is None:
-        inputs = (one for derived in schema.derived.values() for one in derived.inputs if one.column == name)
+        inputs = (one for derived in schema.derived.values() for one in derived.reader.inputs if one.column == name)
         return _KINDS.get(next(inputs).kind, "text")
     family = field.family
     if field.is_text:
@@ -103,7 +103,7 @@ def _kind(schema: Schema, name: str) -> str:
         return "tags"
     if family.column is Codes and family.is_ordered:
         return "order"
-    if family.column is Reals and field.is_whole:
+    if family.column is Reals and field.reader.is_whole:
         return "count"
     return _KINDS.get(family.column, "text")
 

@@ -9,6 +9,8 @@ are looked up and other tokens are skipped.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,12 @@ from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Tokeniser, packed
 from tallybayes.cells.arrow import combined, is_text_type, text_buffers, valid_rows
+from tallybayes.columns.readers.bag_reader import missing_bags
+from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader, check_column
 from tallybayes.errors import DataError
 from tallybayes.tables.table import Raw, is_missing
 
-__all__ = ["to_documents"]
+__all__ = ["TextReader", "to_documents"]
 
 _SMALL = 2**16  # bytes below which a thread does not pay
 
@@ -31,6 +35,24 @@ _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_b
 _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 Bytes = tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]
+
+
+@dataclass(frozen=True)
+class TextReader(Reader):
+    """Texts as bags of their tokens, cut by the tokeniser of the family."""
+
+    kind = "text"
+    column = Bag
+
+    def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Bag:
+        """Check and tokenise texts."""
+        if (raw := inputs.get(context.name)) is None:
+            return missing_bags(context.n_rows)
+        family, lexicon = context.family, context.lexicon
+        assert family is not None
+        tokeniser = family.scoring_tokeniser if context.purpose is Purpose.SCORE else family.tokeniser
+        assert tokeniser is not None
+        return check_column(lambda n, r: to_documents(n, r, tokeniser, lexicon), context.name, raw, "texts")
 
 
 def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -> Bag:

@@ -6,7 +6,7 @@ text with few distinct values                 categorical; ordinal if they have 
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
-dates and times                               none of its own: its parts have (`columns/date_parts.py`)
+dates and times                               none of its own: its parts have (`columns/date_inference.py`)
 identifiers                                   none: the column is excluded
 """
 
@@ -16,30 +16,28 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes import kernels
-from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DateFormat
-from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.known_order import known_order
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.date_inference import are_dates, is_date_type
-from tallybayes.columns.encode import as_codes, as_reals
-from tallybayes.columns.encode_categories import text_codes
 from tallybayes.columns.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
-from tallybayes.columns.whole_numbers import has_fraction
+from tallybayes.columns.readers.date_reader import DateReader
+from tallybayes.columns.readers.flag_reader import FlagReader
+from tallybayes.columns.readers.key_reader import text_codes
+from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 from tallybayes.tables.table import Raw, is_missing, is_number, plain_reals
+from tallybayes.tables.whole_numbers import has_fraction
 
-__all__ = ["SAMPLE", "propose", "propose_by_type", "with_key_form"]
+__all__ = ["SAMPLE", "propose", "propose_by_type"]
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
@@ -104,24 +102,6 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
     )
 
 
-def with_key_form(field: ColumnSpec, raw: Raw) -> ColumnSpec:
-    """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
-
-    >>> with_key_form(ColumnSpec("smokes", Categorical(), "text"), ["no", "yes"]).key_form
-    KeyForm(words=('no', 'yes'))
-    """
-    if field.family is None or field.family.column is not Codes or field.key_form is not None:
-        return field
-    try:
-        column = as_codes(field.name, raw[:SAMPLE])
-    except DataError:  # learning names the row, or skips it
-        return field
-    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
-    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
-    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
-    return field if form is None else replace(field, key_form=form)
-
-
 def _values(raw: Any) -> Iterator[Any]:
     """The values of an Arrow array that are not null, one after the other."""
     for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
@@ -180,7 +160,7 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
             break
     else:
         if len(np.unique(there)) == 2:
-            return ColumnSpec(name, Bernoulli(), "only 0 and 1", only_bits=True)
+            return ColumnSpec(name, Bernoulli(), "only 0 and 1", FlagReader(only_bits=True))
     sample = values[: SAMPLE + 1]
     whole = sample[~np.isnan(sample)] if sample.dtype.kind == "f" else sample
     # Reals without a fraction are whole numbers with gaps, or the name says so; others are taken for measurements.
@@ -247,7 +227,7 @@ def _from_container(name: str, first: Any, values: Iterable[Any]) -> ColumnSpec:
 
 
 def _dates(name: str) -> ColumnSpec:
-    return ColumnSpec(name, None, _DATES, dates=DateFormat())
+    return ColumnSpec(name, None, _DATES, DateReader(DateFormat()))
 
 
 def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:

@@ -1,6 +1,7 @@
-"""Columns of categories, encoded as codes and the distinct values that they stand for.
+"""Columns of categories: codes, and the distinct values (keys) that they stand for.
 
 Codes are not sorted, and a code outside the keys is a missing value. Integers within a small span stand for themselves.
+Keys are written in the form of the column and get the type of those that the model knows (`cells/key_form.py`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import datetime
 import decimal
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,14 @@ from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
 from tallybayes.cells.arrow import combined, text_buffers, texts_at, to_list, to_numpy
-from tallybayes.columns.whole_numbers import has_fraction
+from tallybayes.cells.key_form import KeyForm, to_key_type
+from tallybayes.columns.readers.raw_cells import unwrap
+from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
 from tallybayes.errors import DataError
 from tallybayes.tables.table import Raw, is_missing
+from tallybayes.tables.whole_numbers import has_fraction
 
-__all__ = ["INTEGERS", "SPAN", "check_key", "text_codes", "to_codes"]
+__all__ = ["INTEGERS", "SPAN", "KeyReader", "as_codes", "as_codes_like", "check_key", "text_codes"]
 
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _KEYS = (str, bytes, bool, int, float, decimal.Decimal, uuid.UUID, np.generic, *_TIMES)
@@ -31,7 +37,67 @@ SPAN = 65536  # integers within a span of this many stand for themselves; others
 INTEGERS = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 
 
-def to_codes(name: str, raw: Raw) -> Codes:
+@dataclass(frozen=True)
+class KeyReader(Reader):
+    """Categories.
+
+    >>> reader, context = KeyReader(KeyForm(("no", "yes"))), ReadContext("smokes", 3, known_key="no")
+    >>> column = reader.encode({"smokes": [True, None, 0]}, context)
+    >>> column.keys, column.codes.tolist()
+    (['yes', 'no'], [0, -1, 1])
+    """
+
+    kind = "key"
+    column = Codes
+
+    form: KeyForm | None = None
+
+    def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Codes:
+        """Check and encode categories; those of another type than the known ones are converted, or refused."""
+        if (raw := inputs.get(context.name)) is None:
+            return Codes(np.full(context.n_rows, -1, np.int32), [])
+        return as_codes_like(context.name, as_codes(context.name, raw), context.known_key, self.form)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form, where there is one."""
+        return super().to_dict() | ({"form": list(self.form.words)} if self.form is not None else {})
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> KeyReader:
+        """The reader from plain values, every one of them checked."""
+        check_facts(cls, facts, "form")
+        return cls(KeyForm.from_list(facts.get("form")))
+
+
+def as_codes(name: str, raw: Raw) -> Codes:
+    """Categories, or a DataError."""
+    return check_column(lambda n, r: _to_codes(n, unwrap(r, n, "a category")), name, raw, "categories")
+
+
+def as_codes_like(name: str, column: Codes, like: Any, form: KeyForm | None) -> Codes:
+    """Categories in the type of a known one (None: there is none yet) and in their form; others are refused."""
+    if not len(column.keys):
+        return column
+    first = column.keys[0]
+    like = first if like is None else like
+    is_same = rough_kind(like) == rough_kind(first)
+    if is_same and (form is None or not isinstance(like, str)):
+        return column
+    keys = [to_key_type(key, like, form) for key in column.keys]
+    if is_same and keys == list(column.keys):
+        return column
+    for code, (key, new) in enumerate(zip(column.keys, keys, strict=True)):
+        if rough_kind(new) != rough_kind(like):
+            rows = np.flatnonzero(column.codes == code + column.origin)
+            if len(rows):
+                raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    places = np.array([*(number[key] for key in keys), -1], np.int32)
+    codes = column.codes.astype(np.int64) - column.origin
+    return Codes(places[np.where((codes < 0) | (codes >= len(keys)), -1, codes)], list(number))
+
+
+def _to_codes(name: str, raw: Raw) -> Codes:
     """Categories; missing becomes a code outside the keys."""
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind == "U" and raw.nbytes < 2**31:

@@ -1,8 +1,9 @@
-"""Columns of lists, maps, separated text or sparse rows, encoded as bags of tokens."""
+"""Columns of bags of tokens: lists, sets, maps of amounts, text with separators, sparse rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,41 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Key
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import combined, to_list
-from tallybayes.columns.encode_categories import check_key, text_codes
+from tallybayes.columns.readers.key_reader import check_key, text_codes
+from tallybayes.columns.readers.reader import ReadContext, Reader, check_column
 from tallybayes.errors import DataError, Described
 from tallybayes.tables.table import Raw, is_missing, is_number
 
-__all__ = ["to_bag"]
+__all__ = ["BagReader", "missing_bags"]
 
 _AMOUNT = "an amount (a finite number that is not negative)"
 
 
-def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
+@dataclass(frozen=True)
+class BagReader(Reader):
+    """Bags of tokens; where text is separated is an option of the family.
+
+    >>> BagReader().encode({"tags": [["a", "b"], None, []]}, ReadContext("tags", 3)).keys
+    ['a', 'b']
+    """
+
+    kind = "bag"
+    column = Bag
+
+    def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Bag:
+        """Check and encode bags."""
+        if (raw := inputs.get(context.name)) is None:
+            return missing_bags(context.n_rows)
+        separator = None if context.family is None else context.family.separator
+        return check_column(lambda n, r: _to_bag(n, r, separator), context.name, raw, "bags of tokens")
+
+
+def missing_bags(n_rows: int) -> Bag:
+    """Bags that are all missing."""
+    return Bag(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int64), None, [], np.zeros(n_rows, bool))
+
+
+def _to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     """Bags of tokens: sparse rows, lists, maps, or text split at a separator."""
     if is_sparse(raw):
         return _sparse_bag(name, raw.tocsr())
@@ -61,7 +87,7 @@ def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
     """Bags of text: each distinct text is split once."""
     codes, values = text_codes(raw)
     try:
-        once = to_bag(name, values, separator)
+        once = _to_bag(name, values, separator)
     except DataError as error:
         raise error.at(row=int(np.argmax(codes == error.row))) from None
     amounts = None if separator is not None else once.amounts

@@ -1,30 +1,20 @@
-"""Columns of numbers that are whole throughout, such as ages and years: samples of them are whole numbers too."""
+"""Whether the numbers of a column are whole throughout, such as ages and years."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.arrays.column import Reals
 from tallybayes.cells.arrow import combined, to_numpy
-from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.tables.table import Raw, is_masked, is_missing, is_number, plain_reals
 
-__all__ = ["are_whole", "has_fraction", "with_whole"]
+__all__ = ["are_whole", "has_fraction"]
 
 _FIRST = 20_000  # rows that are examined, of a table as of a stream
 _FEW = 100  # numbers that mostly tell already
-
-
-def with_whole(field: ColumnSpec, raw: Raw) -> ColumnSpec:
-    """The column with the fact whether it holds whole numbers; only where a family counts numbers."""
-    if field.family is None or field.family.column is not Reals or field.is_whole:
-        return field
-    return replace(field, is_whole=True) if are_whole(raw) else field
 
 
 def has_fraction(values: np.ndarray) -> bool:

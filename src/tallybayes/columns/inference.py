@@ -1,0 +1,142 @@
+"""From the first rows of a table to the specifications of its columns, step by step.
+
+    what the cells are           text that holds numbers, and how these are written    number_inference.py
+    which family counts them     the table of rules                                    family_rules.py
+    how its reader reads them    format, whole numbers, form of keys, order of values  here
+    which parts a date has       those that vary                                       date_inference.py
+
+A new column that comes while a model is learning goes the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.cells.known_order import known_order
+from tallybayes.cells.number_reading import NumberReading
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.date_inference import infer_date_parts
+from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
+from tallybayes.columns.readers.flag_reader import FlagReader
+from tallybayes.columns.readers.key_reader import KeyReader, as_codes
+from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.errors import DataError, ParameterError, shorten, warn
+from tallybayes.families import Family, Ordinal
+from tallybayes.families.discrete.value_order import ValueOrder
+from tallybayes.families.family import Unseen
+from tallybayes.formatting import shown
+from tallybayes.tables.table import Raw
+from tallybayes.tables.whole_numbers import are_whole
+
+__all__ = ["Inference"]
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How columns are inferred.
+
+    numeric: the family of columns of numbers; by_type: from the types of values alone, the same for any batches;
+    unseen: how families treat categories that they have never seen.
+
+    >>> from tallybayes.families import Histogram
+    >>> inference = Inference(Histogram())
+    >>> inference.propose("age", [31, 45, 60])
+    ColumnSpec(name='age', family=Histogram(), reason='integers, 3 distinct values')
+    >>> inference.with_key_form(inference.propose("smokes", ["no", "yes", "no"]), ["no", "yes", "no"]).reader
+    KeyReader(form=KeyForm(words=('no', 'yes')))
+    """
+
+    numeric: Family
+    by_type: bool = False
+    unseen: Unseen = "prior"
+
+    def propose(self, name: str, raw: Raw, reading: NumberReading | None = None) -> ColumnSpec:
+        """A family for a column, why, and the format of its numbers; reading: what was found out about these."""
+        spec = (propose_by_type if self.by_type else propose)(name, raw, self.numeric)
+        return self.with_format(self.with_unseen(spec), reading)
+
+    def with_unseen(self, spec: ColumnSpec) -> ColumnSpec:
+        """The column with a family that treats unseen values as it should."""
+        family = None if spec.family is None else spec.family.with_unseen(self.unseen)
+        return spec if family is spec.family else replace(spec, family=family)
+
+    def with_format(self, spec: ColumnSpec, reading: NumberReading | None) -> ColumnSpec:
+        """The column with the format of its numbers, and what there is to say about its cells."""
+        return spec if reading is None else _with_format(spec, reading)
+
+    def with_values(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
+        """The column with what its values tell: the order of categories, and whether numbers are whole.
+
+        >>> column = ColumnSpec("size", Ordinal(), "specified")
+        >>> Inference(Ordinal()).with_values(column, ["L", "S", "M", "S"]).family
+        Ordinal(order=('S', 'M', 'L'))
+        """
+        spec = _with_order(spec, spec.family, raw) if isinstance(spec.family, Ordinal) else spec
+        reader = spec.reader
+        if spec.family is None or not isinstance(reader, NumberReader) or reader.is_whole or not are_whole(raw):
+            return spec
+        return replace(spec, reader=replace(reader, is_whole=True))
+
+    def with_key_form(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
+        """A column of categories with the form of those in the first rows; other columns stay as they are."""
+        return spec if self.by_type else _with_key_form(spec, raw)
+
+    def with_parts(self, spec: ColumnSpec, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, ColumnSpec]:
+        """The column, and the parts of a column of dates: those that vary, and those that are wanted."""
+        if spec.reader.dates is None:
+            return {spec.name: spec}
+        return infer_date_parts(spec, raw, numeric=self.numeric, wanted=wanted, all_parts=self.by_type)
+
+
+def _with_format(spec: ColumnSpec, reading: NumberReading) -> ColumnSpec:
+    """A column with the format of its numbers, and what there is to say about its cells."""
+    reader = spec.reader
+    is_numeric = isinstance(reader, (NumberReader, FlagReader))
+    remark = reading.remark if is_numeric == reading.is_numeric else ""
+    reason = f"{spec.reason}; {remark}" if remark else spec.reason
+    if isinstance(reader, (NumberReader, FlagReader)):
+        reader = replace(reader, format=reading.needed_format)
+    return replace(spec, reason=reason, reader=reader)
+
+
+def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
+    """The column with an order; a warning if some of its values are outside it, an error if none is known."""
+    column = as_codes(spec.name, raw).with_keys_in_use()
+    place = column.codes.astype(np.int64) - column.origin
+    counts = np.bincount(place[(place >= 0) & (place < len(column.keys))], minlength=len(column.keys))
+    keys = [column.keys[i] for i in np.flatnonzero(counts).tolist()]
+    if not family.order and not all(map(ValueOrder.is_number, keys)):
+        order = known_order({shown(key) for key in keys})
+        if order is None:
+            hint = "give the values from the lowest to the highest: ordinal:low<medium<high"
+            expected = "an order of values that are no numbers"
+            raise ParameterError(expected, got=[shown(key) for key in keys], column=spec.name, hint=hint)
+        family = Ordinal(order)
+        spec = replace(spec, family=family)
+    ranks = family.ranking.of_keys(keys)
+    if outside := [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]:
+        n_rows = sum(int(counts[list(column.keys).index(key)]) for key in outside)
+        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
+        text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
+        hint = f"families= (--as {spec.name}=ordinal:...) takes an order with all values"
+        warn(text, column=spec.name, hint=hint)
+    return spec
+
+
+def _with_key_form(spec: ColumnSpec, raw: Raw) -> ColumnSpec:
+    """A column of categories with the form of those in the first rows; a form that is known stays."""
+    if spec.family is None or not isinstance(spec.reader, KeyReader) or spec.reader.form is not None:
+        return spec
+    try:
+        column = as_codes(spec.name, raw[:SAMPLE])
+    except DataError:  # learning names the row, or skips it
+        return spec
+    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
+    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
+    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
+    return spec if form is None else replace(spec, reader=KeyReader(form))

@@ -1,0 +1,84 @@
+"""What `fit` decides before it counts a row: the plan of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tallybayes.columns.schema import Schema
+from tallybayes.errors import ParameterError
+from tallybayes.model.column_plan import plan_columns
+from tallybayes.model.dependence import with_one_dependence
+from tallybayes.model.key_plan import add_key_forms, first_cells
+from tallybayes.model.label_plan import plan_label
+from tallybayes.model.model import Model
+from tallybayes.model.weighting import Weighting
+from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.model_state import ModelState
+from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
+from tallybayes.state.settings import Settings
+from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table
+
+__all__ = ["FitPlan"]
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """The columns of a model and how their cells are read, its settings, its label, and how columns are weighted.
+
+    label, weight: names of columns, or arrays.
+    """
+
+    schema: Schema
+    settings: Settings
+    label: Any
+    weight: Any = None
+    weights: Weighting = None
+
+    @classmethod
+    def of(cls, source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> FitPlan:
+        """The plan for a source, from its first rows and the options of `fit`."""
+        values = complete(options)
+        weights = OPTIONS["weights"].domain.check("weights", values.pop("weights"))
+        settings = Settings(**{name: values.pop(name) for name in SETTINGS})
+        columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
+        dependence, bins = columns.pop("dependence"), columns.pop("bins")
+        known: Schema | None = columns["schema"]
+        source.missing = known.missing if known is not None and source.missing is None else source.missing
+        label, weight = _names(label, weight, known, source.head())
+        schema = plan_columns(source.head(), label, weight, settings, **columns)
+        schema.missing = source.missing
+        same = known if known is not None and known.label == schema.label else None  # of the same label
+        schema.bins = same.bins if same is not None else None
+        if settings.infer == "data" or bins is not None:
+            cells = first_cells(schema, source, label)
+            plan_label(schema, source, label, bins, cells=cells)
+            if known is None:
+                add_key_forms(schema, cells, settings.inference)
+        if same is not None:
+            schema.label_form = same.label_form
+        if dependence == "one":
+            schema = with_one_dependence(schema, source, label)
+        return cls(schema, settings, label, weight, weights)
+
+    @property
+    def counting(self) -> CountingPlan:
+        """How the rows are counted."""
+        return CountingPlan(self.schema, self.settings, self.label, self.schema.weight)
+
+    def empty_model(self) -> Model:
+        """A model that has not learned a row yet."""
+        return Model(ModelState(self.schema, self.settings))
+
+
+def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
+    """Label and weight: those given, else those of the schema."""
+    if schema is not None:
+        label = schema.label if label is None else label
+        weight = schema.weight if weight is None else weight
+    if label is None:
+        raise ParameterError("label, the name of a column or an array of labels", got=None)
+    if isinstance(label, (int, float)) and str(label) in head.columns:
+        label = str(label)  # names of columns are text
+    return label, weight
