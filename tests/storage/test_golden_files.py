@@ -13,9 +13,17 @@ import tallybayes as tb
 from models import opened, written
 from tables import FAMILIES, LABEL, mixed_frame
 from tallybayes import engines
+from tallybayes.cells.date_format import DateFormat
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.column_spec import Origin, Status
+from tallybayes.columns.readers.date_reader import DatePartReader
+from tallybayes.columns.readers.flag_reader import FlagReader
+from tallybayes.columns.readers.key_reader import KeyReader
+from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.schema import Schema
-from tallybayes.model.saved_model import dumps, load
+from tallybayes.model.saved_model import dumps, load, loads
 from tallybayes.storage.container import FORMAT
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -122,6 +130,32 @@ def test_status_and_origin_of_columns_in_a_file_of_the_first_format():
             "late": Origin.NEW,
         }
         assert [name for name, spec in schema.columns.items() if spec.reader.only_bits] == ["bit"]
+
+
+def test_readers_of_columns_in_files_of_the_second_format():
+    """There what a reader knows was written in facts of the column."""
+    columns = load(GOLDEN / "format2-columns.tally").schema.columns
+    assert columns["price"].reader == NumberReader(NumberFormat(",", ".", unit="€"))
+    assert columns["smokes"].reader == KeyReader(KeyForm(("no", "yes")))
+    assert columns["bit"].reader == FlagReader(only_bits=True)
+    assert columns["age"].reader == NumberReader(is_whole=True)
+    assert columns["kind"].reader == KeyReader()
+    assert columns["when"].reader.dates == DateFormat(day_first=True)
+    assert columns["when.month"].reader == DatePartReader(DatePart("when", "month"), KeyReader())
+    assert columns["when.elapsed"].reader == DatePartReader(DatePart("when", "elapsed"), NumberReader(is_whole=True))
+    model, schema = load(GOLDEN / "format2-cells.tally"), Schema.load(GOLDEN / "format2-schema.json")
+    assert schema == model.schema
+    assert [one.column for one in schema.columns["all columns"].reader.inputs] == sorted(
+        ["age", "bit", "kind", "price", "smokes", "when.elapsed", "when.month", "when.weekday"]
+    )
+    assert schema.columns["price"].status is Status.INPUT
+    assert schema.columns["price"].reader == columns["price"].reader
+    rows = [{"price": "3,50 €", "smokes": True, "age": 31, "when": "2/11/2024"}, {"bit": 1, "kind": "a"}]
+    assert np.isfinite(model.predict_proba(rows)).all()
+    for name in ("columns", "cells"):
+        assert dumps(loads(dumps(load(GOLDEN / f"format2-{name}.tally")))) == dumps(
+            load(GOLDEN / f"format2-{name}.tally")
+        )
 
 
 def test_a_plan_and_a_partial_sum_of_the_first_format():
