@@ -195,9 +195,7 @@ class Client:
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
     def decide(self, **rule: Any) -> RemoteChange:
-        """Set the decision rule: threshold= with label=, costs=, abstain=; none of them is the most probable class."""
-        if "label" in rule:
-            rule["class"] = rule.pop("label")
+        """Set the decision rule: positive= and threshold=, costs=, abstain=; none of them: the most probable class."""
         if "rows" in rule:
             rule["rows"] = row_dicts(rule["rows"])
         return self._change("PUT", "decision", rule, None, None)

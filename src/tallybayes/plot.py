@@ -59,7 +59,7 @@ def densities(model: Model, column: str) -> Chart:
     return model_charts.column_chart(one, colour_order([shown(label) for label in _model(model).classes], one.classes))
 
 
-def evidence(explanation: Explanation, label: Any = None, against: Any = None) -> Chart:
+def evidence(explanation: Explanation, positive: Any = None, against: Any = None) -> Chart:
     """The evidence of every column of a row for one class against another, in decibans; the strongest first.
 
     >>> import tallybayes as tb
@@ -68,7 +68,7 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
     >>> chart.data.values[1]["column"]
     'fever'
     """
-    best, other = explanation.sides(label, against)
+    best, other = explanation.sides(positive, against)
     parts = explanation.log_odds(best, other)
     names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
     rows = [
@@ -84,21 +84,21 @@ def confusion(evaluation: Evaluation) -> Chart:
     return chart.properties(width=max(200, (110 if len(evaluation.classes) <= 6 else 40) * len(evaluation.classes)))
 
 
-def reliability(evaluation: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
+def reliability(evaluation: Evaluation, positive: Any = None, *, bins: int = 10) -> Chart:
     """The reliability curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.reliability(reliability_rows(evaluation, labels, bins), *_named(evaluation, labels))
 
 
-def roc(evaluation: Evaluation, label: Any = None) -> Chart:
+def roc(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The ROC curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.roc(roc_rows(evaluation, labels), *_named(evaluation, labels))
 
 
-def precision_recall(evaluation: Evaluation, label: Any = None) -> Chart:
+def precision_recall(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The precision-recall curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.precision_recall(precision_recall_rows(evaluation, labels), *_named(evaluation, labels))
 
 
@@ -205,10 +205,10 @@ def _model(given: Any) -> Model:
     return found
 
 
-def _labels(evaluation: Evaluation, label: Any) -> list[Any]:
+def _labels(evaluation: Evaluation, positive: Any) -> list[Any]:
     """The classes to draw: the given one, the second of two, or the most frequent of several."""
-    if label is not None:
-        return [label]
+    if positive is not None:
+        return [positive]
     if len(evaluation.classes) == 2:
         return evaluation.classes[1:]
     rows = {row["class"]: row["rows"] for row in evaluation.per_class()}

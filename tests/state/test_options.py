@@ -58,7 +58,7 @@ def test_settings_have_every_option_that_a_model_keeps():
     for name, option in SETTINGS.items():
         assert getattr(model.settings, name) == option.domain.check(name, option.default)
     changed = model.settings.with_options(smoothing=2)
-    assert (changed.smoothing, changed.prior) == (2.0, model.settings.prior)
+    assert (changed.smoothing, changed.class_prior) == (2.0, model.settings.class_prior)
 
 
 def test_the_scikit_learn_estimator_has_every_option():
@@ -90,15 +90,15 @@ def test_commands_have_every_option(verb):
         assert found.help.removesuffix(" (repeatable)") == option.help
         default = found.default[0] if isinstance(found.default, list) else found.default
         assert default == (option.default or None)
-    assert ("weights" in declared) == (verb != "tune")
+    assert ("column_weights" in declared) == (verb != "tune")
 
 
 def test_the_model_file_keeps_every_setting():
     given = {
         "smoothing": {"colour": 2.0, "size": "auto"},
         "numeric": tb.Gaussian(),
-        "prior": {"a": 0.25, "b": 0.75},
-        "prior_smoothing": math.inf,
+        "class_prior": {"a": 0.25, "b": 0.75},
+        "class_smoothing": math.inf,
         "estimate": "mle",
         "unseen": "missing",
         "missing_as_value": {"colour": False, "size": True},
@@ -122,9 +122,24 @@ def test_an_unknown_option_is_an_error_with_a_hint(function):
         function(*arguments, smothing=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("weight", "sample_weight"),
+        ("weights", "column_weights"),
+        ("prior", "class_prior"),
+        ("prior_smoothing", "class_smoothing"),
+        ("alpha", "smoothing"),
+    ],
+)
+def test_the_hint_for_a_name_that_other_libraries_use_is_ours(name, meant):
+    with pytest.raises(ParameterError, match=f"hint: did you mean '{meant}'"):
+        tb.fit(DATA, "y", **{name: None})
+
+
 @pytest.mark.parametrize("value", WRONG_STRENGTHS, ids=repr)
 def test_a_strength_outside_its_domain_is_refused(value):
-    for options in ({"smoothing": value}, {"smoothing": {"colour": value}}, {"prior_smoothing": value}):
+    for options in ({"smoothing": value}, {"smoothing": {"colour": value}}, {"class_smoothing": value}):
         (name,) = options
         with pytest.raises(
             ParameterError, match=rf"expected {name} to be .*0, a number from 1e-300 to 1e\+100, or inf"
@@ -136,7 +151,7 @@ def test_a_strength_outside_its_domain_is_refused(value):
 @pytest.mark.parametrize("k", [1e-300, 1e-30, 1, np.float32(0.5), np.int64(2), 1e30, 1e100, math.inf])
 def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
     table = DATA | {"size": [1, 1, 3, 4], "tags": [{"u"}, {"u", "v"}, {"w"}, set()], "flag": [True, False, None, True]}
-    model = tb.fit(table, label="y", smoothing=k, prior_smoothing=k, numeric=numeric)
+    model = tb.fit(table, label="y", smoothing=k, class_smoothing=k, numeric=numeric)
     p = model.predict_proba([{"colour": "red", "size": 1, "tags": {"u"}, "flag": True}, {"colour": "new"}, {"size": 9}])
     assert np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1)
@@ -159,15 +174,17 @@ def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
     ids=repr,
 )
 def test_a_prior_outside_its_domain_is_refused(prior):
-    with pytest.raises(ParameterError, match="expected prior to be 'empirical', 'uniform', or a dict of probabilities"):
-        Settings(prior=prior)
+    with pytest.raises(
+        ParameterError, match="expected class_prior to be 'empirical', 'uniform', or a dict of probabilities"
+    ):
+        Settings(class_prior=prior)
 
 
 def test_a_mapping_given_as_an_option_is_copied():
     smoothing, prior = {"colour": 1.0}, {"a": 0.5, "b": 0.5}
-    settings = Settings(smoothing=smoothing, prior=prior)
+    settings = Settings(smoothing=smoothing, class_prior=prior)
     smoothing["colour"], prior["a"] = -1.0, 7.0
-    assert (settings.smoothing, settings.prior) == ({"colour": 1.0}, {"a": 0.5, "b": 0.5})
+    assert (settings.smoothing, settings.class_prior) == ({"colour": 1.0}, {"a": 0.5, "b": 0.5})
 
 
 def test_options_not_given_have_their_defaults():
@@ -177,14 +194,14 @@ def test_options_not_given_have_their_defaults():
 def test_zero_is_a_value_on_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n3,a\n")
-    arguments = ["fit", "t.csv", "--label", "y", "--prior-smoothing", "0", "--smoothing", "0"]
+    arguments = ["fit", "t.csv", "--label", "y", "--class-smoothing", "0", "--smoothing", "0"]
     typer.main.get_command(app)(arguments, standalone_mode=False)
     found = tb.load("t.tally").settings
-    assert (found.prior_smoothing, found.smoothing) == (0.0, 0.0)
+    assert (found.class_smoothing, found.smoothing) == (0.0, 0.0)
 
 
 def test_no_weights_can_be_asked_for_where_there_are_none():
     rows = {"x": ["a", "b"] * 30, "y": ["p", "q"] * 30}
-    assert tb.prequential(rows, label="y", weights=None).rows == tb.prequential(rows, label="y").rows
+    assert tb.prequential(rows, label="y", column_weights=None).rows == tb.prequential(rows, label="y").rows
     with pytest.raises(ParameterError, match="the name of an option"):
-        tb.tune(rows, label="y", weights="auto")
+        tb.tune(rows, label="y", column_weights="auto")

@@ -51,7 +51,7 @@ class Plan:
 
 
 @with_options()
-def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Plan:
+def plan_fit(data: Any, label: Any = None, *, sample_weight: Any = None, **options: Unpack[FitOptions]) -> Plan:
     """The plan to fit a model in pieces.
 
     data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
@@ -61,14 +61,19 @@ def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unp
     A column that has no value in these rows is not counted.
     """
     source = to_source(data)
-    model, label = planned(source, label, options, weight=weight)
+    model, label = planned(source, label, options, sample_weight=sample_weight)
     return _checked(
         Plan(CountingPlan.of(model.snapshot().state, label, model.schema.weight, learns=True), weighting(options))
     )
 
 
 def plan_change(
-    model: Model, data: Any = None, *, label: Any = None, weight: Any = None, verb: Literal["learn", "forget"] = "learn"
+    model: Model,
+    data: Any = None,
+    *,
+    label: Any = None,
+    sample_weight: Any = None,
+    verb: Literal["learn", "forget"] = "learn",
 ) -> Plan:
     """The plan to let a model learn or forget rows in pieces.
 
@@ -79,8 +84,8 @@ def plan_change(
         raise ParameterError("the verb learn or forget", got=verb)
     snapshot = model.snapshot()
     snapshot.state.require_learned(verb)
-    weight = snapshot.state.schema.weight if weight is None else weight
-    plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), weight, learns=verb == "learn")
+    sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
+    plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), sample_weight, learns=verb == "learn")
     if data is not None and plan.learns:
         source: Source = to_source(data)
         plan = replace(plan, schema=grown_schema(plan.schema, source.head(), plan))

@@ -85,7 +85,7 @@ def prequential(
     """
     if every is not None:
         every = check_integer("every", every, at_least=1)
-    complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
+    complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     source, model, label = plan_model(data, label, options, "for prequential evaluation")
     stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches(columns_to_read(model.schema, label)):

@@ -28,13 +28,13 @@ __all__ = ["check_value", "finished_fit", "fit", "planned", "weighting"]
 
 
 @with_options()
-def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Model:
+def fit(data: Any, label: Any = None, *, sample_weight: Any = None, **options: Unpack[FitOptions]) -> Model:
     """Fit a naive Bayes model to a table.
 
     data: a data frame of any kind, a NumPy or SciPy sparse matrix, a list of dicts or a dict of lists; a path, a glob,
     a query or "-" (standard input); an Arrow stream, a dataset, a lazy frame or an iterator of batches.
     label: the name of a column, or an array; the label "rating=R" is true where the column rating is R.
-    weight: the weights of the rows: the name of a column, or an array.
+    sample_weight: the weights of the rows: the name of a column, or an array.
     {options}
 
     >>> import tallybayes as tb
@@ -46,10 +46,10 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     ['banana', 'apple']
     """
     source = to_source(data)
-    model, label = planned(source, label, options, weight=weight)
+    model, label = planned(source, label, options, sample_weight=sample_weight)
     weights = weighting(options)
     sample = sample_for(weights)
-    change = learn_sampled(model, sample, source, label=label, weight=weight)
+    change = learn_sampled(model, sample, source, label=label, sample_weight=sample_weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
@@ -69,23 +69,25 @@ def finished_fit(
 
 
 def weighting(options: FitOptions) -> Weighting:
-    """The option `weights`, checked."""
-    found: Weighting = OPTIONS["weights"].domain.check("weights", options.get("weights", OPTIONS["weights"].default))
+    """The option `column_weights`, checked."""
+    found: Weighting = OPTIONS["column_weights"].domain.check(
+        "column_weights", options.get("column_weights", OPTIONS["column_weights"].default)
+    )
     return found
 
 
-def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> tuple[Model, Any]:
+def planned(source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> tuple[Model, Any]:
     """The model that `fit` would fill, still empty, and its label."""
     values = complete(options)
-    OPTIONS["weights"].domain.check("weights", values.pop("weights"))
+    OPTIONS["column_weights"].domain.check("column_weights", values.pop("column_weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
     dependence, bins = columns.pop("dependence"), columns.pop("bins")
     schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
-    label, weight = _names(label, weight, schema, head)
-    result = plan_columns(head, label, weight, settings, **columns)
+    label, sample_weight = _names(label, sample_weight, schema, head)
+    result = plan_columns(head, label, sample_weight, settings, **columns)
     result.missing = source.missing
     same = schema if schema is not None and schema.label == result.label else None  # of the same label
     result.bins = same.bins if same is not None else None
@@ -101,16 +103,16 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     return Model(ModelState(result, settings)), label
 
 
-def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
+def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
     """Label and weight: those given, else those of the schema."""
     if schema is not None:
         label = schema.label if label is None else label
-        weight = schema.weight if weight is None else weight
+        sample_weight = schema.weight if sample_weight is None else sample_weight
     if label is None:
         raise ParameterError("label, the name of a column or an array of labels", got=None)
     if isinstance(label, (int, float)) and str(label) in head.columns:
         label = str(label)  # names of columns are text
-    return label, weight
+    return label, sample_weight
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:

@@ -216,7 +216,9 @@ class Model(Viewed):
             snapshot.state.require_likelihoods("log_marginal")
             return log_marginal(snapshot.plain().log_joint(data))
 
-    def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True) -> Floats:
+    def leave_one_out(
+        self, data: Any, *, label: Any = None, sample_weight: Any = None, calibrated: bool = True
+    ) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model without it, (rows, classes).
 
         In closed form: what was chosen from the data (strengths, buckets, column weights) is kept; `evaluate` and
@@ -229,7 +231,9 @@ class Model(Viewed):
         [0.667, 0.667, 0.545, 0.545, 0.25]
         """
         with self.reading() as snapshot:
-            batches = snapshot.leave_one_out_batches(data, label=label, weight=weight, calibrated=calibrated)
+            batches = snapshot.leave_one_out_batches(
+                data, label=label, sample_weight=sample_weight, calibrated=calibrated
+            )
             return snapshot.joined(part for _, part in batches)
 
     def explain(self, data: Any) -> list[Explanation]:
@@ -282,9 +286,9 @@ class Model(Viewed):
 
     # Changes
 
-    def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
+    def learn(self, data: Any, *, label: Any = None, sample_weight: Any = None) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
-        return self._current.learn(data, label, weight)
+        return self._current.learn(data, label, sample_weight)
 
     def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
         """Add a single row, a dict without its label, and its label.
@@ -302,9 +306,9 @@ class Model(Viewed):
         """Take back a single row and its label."""
         return self._current.change([checked_row(row)], [label], None, -1)
 
-    def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
+    def forget(self, data: Any, *, label: Any = None, sample_weight: Any = None) -> Change:
         """Subtract rows, all or nothing, bit for bit (histograms on their present grid, see `Change.notes`)."""
-        return self._current.change(data, label, weight, -1)
+        return self._current.change(data, label, sample_weight, -1)
 
     def calibrate(
         self,
@@ -312,20 +316,22 @@ class Model(Viewed):
         method: Literal["temperature", "isotonic"] = "temperature",
         *,
         label: Any = None,
-        weight: Any = None,
+        sample_weight: Any = None,
         leave_one_out: bool = True,
     ) -> Calibration:
         """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
-            found = fit_calibration(snapshot, data, method, label=label, weight=weight, leave_one_out=leave_one_out)
+            found = fit_calibration(
+                snapshot, data, method, label=label, sample_weight=sample_weight, leave_one_out=leave_one_out
+            )
         self.calibration = found
         return found
 
     def decide(
         self,
         data: Any,
-        answer: Any,
+        positive: Any,
         *,
         false_negatives: float | None = None,
         false_positives: float | None = None,
@@ -333,10 +339,10 @@ class Model(Viewed):
         costs: Mapping[Any, Any] | None = None,
         budget: float | None = None,
         label: Any = None,
-        weight: Any = None,
+        sample_weight: Any = None,
         leave_one_out: bool = True,
     ) -> Decision:
-        """Choose the threshold for an answer on rows that the model has learned (by leave-one-out).
+        """Choose the threshold for the class `positive` on rows that the model has learned (by leave-one-out).
 
         By a constraint: at most so many (or such a share) of the rows of the class may get another answer
         (false_negatives), of the other rows this answer (false_positives), or of all rows (budget). Or the best one:
@@ -352,7 +358,7 @@ class Model(Viewed):
         by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
         by |= {"maximise": maximise, "costs": costs, "budget": budget, "leave_one_out": leave_one_out}
         with self.reading() as snapshot:
-            found = choose_threshold(snapshot, data, answer, label=label, weight=weight, **by)
+            found = choose_threshold(snapshot, data, positive, label=label, sample_weight=sample_weight, **by)
         self.decision = found
         return found
 

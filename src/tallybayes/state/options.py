@@ -109,7 +109,7 @@ class SettingOptions(TypedDict, total=False):
     numeric: Annotated[
         "str | Family", Option(FAMILY, "histogram", "Family of the columns of numbers, such as gaussian.")
     ]
-    prior: Annotated[
+    class_prior: Annotated[
         "Literal['empirical', 'uniform'] | Mapping[Any, float]",
         Option(
             CLASS_PRIOR,
@@ -117,7 +117,7 @@ class SettingOptions(TypedDict, total=False):
             "Class prior: empirical (class frequencies), uniform, or a probability for each class.",
         ),
     ]
-    prior_smoothing: Annotated[
+    class_smoothing: Annotated[
         "float", Option(STRENGTH, 1.0, "Number of rows added to each class for the empirical class prior.")
     ]
     estimate: Annotated[
@@ -151,7 +151,8 @@ class SettingOptions(TypedDict, total=False):
             CLASS_WEIGHTS,
             None,
             "Weights of the classes, by which the class prior is multiplied: a weight for each class (others have 1),"
-            " or balanced (inverse to the class frequencies).",
+            " or balanced (inverse to the class frequencies). Weighting the rows of a class has the same effect, apart"
+            " from the smoothing.",
         ),
     ]
     infer: Annotated[
@@ -167,14 +168,13 @@ class SettingOptions(TypedDict, total=False):
 class WeightOptions(TypedDict, total=False):
     """The option that determines how columns are weighted; a model keeps the result as its `ColumnWeights`."""
 
-    weights: Annotated[
+    column_weights: Annotated[
         "Literal['auto'] | Mapping[str, float | Mapping[Any, float]] | ColumnWeights | None",
         Option(
             WEIGHTS,
             "auto",
             "Weights of columns: auto (fitted on held-out rows of a sample), None (all are 1: plain naive Bayes), or a"
-            " weight for each column.",
-            flag="no-weights",
+            " weight for some columns (others have 1).",
         ),
     ]
 
@@ -191,6 +191,13 @@ OPTIONS: Mapping[str, Option] = _declared(FitOptions)
 SETTINGS: Mapping[str, Option] = _declared(SettingOptions)
 UNWEIGHTED: Mapping[str, Option] = {**_declared(ColumnOptions), **SETTINGS}  # of functions that do not fit weights
 
+_LIKELY = {
+    "weight": "sample_weight",
+    "weights": "column_weights",
+    "prior": "class_prior",
+}  # what may be meant by a name
+_LIKELY |= {"prior_smoothing": "class_smoothing", "alpha": "smoothing", "priors": "class_prior"}
+
 
 def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> dict[str, Any]:
     """A value for every option: the given one or the default. An unknown name is an error.
@@ -200,7 +207,11 @@ def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) 
     """
     for name in given:
         if name not in options:
-            hint = did_you_mean(name, options) or f"the options are {', '.join(options)}"
+            meant = _LIKELY.get(name, name)
+            hint = (
+                did_you_mean(meant, [*options, *{meant} & {"sample_weight"} - {name}])
+                or f"the options are {', '.join(options)}"
+            )
             raise ParameterError("the name of an option", got=name, hint=hint)
     return {name: given.get(name, option.default) for name, option in options.items()}
 

@@ -31,7 +31,7 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
     Fitted afterwards: `column_weights`, a weight for each column; `token_corrections` of words; `calibration` of the
     probabilities; `decision`, the rule that turns probabilities into an answer.
 
-    >>> Settings(smoothing=1).smoothing, Settings().prior
+    >>> Settings(smoothing=1).smoothing, Settings().class_prior
     (1.0, 'empirical')
     """
 
@@ -89,7 +89,7 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         if (
             weights is not None
             and weights.fitted_on
-            and not {"prior", "class_weight", "column_weights"} >= changes.keys()
+            and not {"class_prior", "class_weight", "column_weights"} >= changes.keys()
         ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)

@@ -58,7 +58,7 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63,
         f"the number of skipped rows is {shorten(skipped)}",
     )
-    left, prior = dict(tensors), settings.prior
+    left, prior = dict(tensors), settings.class_prior
     if content == "total":
         statistics = read_total(left, facts["total"], schema)
         require(not isinstance(prior, Mapping) or set(statistics.labels) <= prior.keys(), "labels without a prior")
