@@ -121,7 +121,7 @@ def test_invalid_arguments_are_refused():
     for every in (0, -1, 2.5, "x"):
         with pytest.raises(ParameterError, match="every"):
             tb.prequential(made(20), label="y", every=every)
-    with pytest.raises(ParameterError, match="the name of an option, got 'weight'"):
+    with pytest.raises(ParameterError, match="the name of an option, got 'sample_weight'"):
         tb.prequential({**made(20), "w": [1] * 20}, label="y", sample_weight="w")
     with pytest.raises(DataError, match="after the first block"):
         tb.prequential(made(10), label="y")

@@ -89,7 +89,7 @@ def test_a_column_absent_from_a_batch_is_missing(model):
     short = [{"sound": row["sound"], "pet": row["pet"]} for row in PETS]
     model.learn(short)
     assert model.class_counts == {"bird": 2, "cat": 2, "dog": 4}
-    assert np.isfinite(model.log_joint({"sample_weight": 3.0})).all()
+    assert np.isfinite(model.log_joint({"weight": 3.0})).all()
 
 
 @pytest.mark.parametrize("numeric", ["histogram", "gaussian"])

@@ -84,7 +84,7 @@ def tune(
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
-    source, given = to_source(data), {"label": label, "sample_weight": sample_weight}
+    source, given = to_source(data), {"label": label, "weight": sample_weight}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
