@@ -26,7 +26,7 @@ from tallybayes.model import Model
 from tallybayes.model.fit import fit
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
-from tallybayes.state.options import OPTIONS, FitOptions, complete, with_options
+from tallybayes.state.options import OPTIONS, FitOptions, check_names, with_options
 from tallybayes.tuning.tune import LEAST_ROWS, tune
 
 __all__ = ["NaiveBayesClassifier"]
@@ -78,7 +78,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     _classes_given: bool  # whether `partial_fit` was given all classes, so that others are errors
 
     def __init__(self, *, tune: bool = False, **options: Unpack[FitOptions]) -> None:
-        self.__dict__.update(complete(options), tune=tune)
+        check_names(options)
+        self.__dict__.update({name: option.default for name, option in OPTIONS.items()} | options, tune=tune)
 
     # Learning
 
@@ -126,7 +127,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             model = self._fitted(X, labels, weights, column_weights=column_weights, class_weight=None)
             self.model_ = model.with_settings(class_weight=self.class_weight)  # of classes that may appear later
         else:
-            self.model_.learn(X, label=labels, sample_weight=weights)
+            label: Any = labels  # a private kind of array, which has its classes already
+            self.model_.learn(X, label=label, sample_weight=weights)
         return self
 
     def _is_tuned(self, labels: Labels, weights: Floats | None) -> bool:
@@ -145,16 +147,18 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def _fitted(
         self, X: Any, labels: Labels, sample_weight: Floats | None, *, is_tuned: bool = False, **changes: Any
     ) -> Model:
-        """A model with the options of the estimator, some of them changed."""
-        options = {name: getattr(self, name) for name in OPTIONS} | changes
-        if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
+        """A model with the options of the estimator, some of them changed; a default gives way to the preset."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        options = {name: value for name, value in options.items() if value is not OPTIONS[name].default} | changes
+        if self._form.kind == "texts" and self.families is None and self.schema is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: found.family if found.is_text else Text()}
         if is_tuned:
-            del options["column_weights"]
+            options.pop("column_weights", None)
             own = np.asarray(labels.keys)[labels.codes]
             return tune(X, own, sample_weight=sample_weight, **options).model
-        return fit(X, labels, sample_weight=sample_weight, **options)
+        label: Any = labels
+        return fit(X, label, sample_weight=sample_weight, **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
         """The classes in y, and y as codes."""

@@ -31,6 +31,7 @@ from tallybayes.reporting.threshold_curves import precision_recall_rows, reliabi
 from tallybayes.tables.input_kind import is_frame
 from tallybayes.tables.table import to_table
 from tallybayes.tuning import Importance, Tuning
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = [
     "BoundaryDisplay",
@@ -130,7 +131,7 @@ def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measur
     return evaluation_charts.learning_curves(rows, measure.replace("_", " "))
 
 
-def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Chart:
+def boundary(model: Any, data: TableLike, *, x: str, y: str, label: LabelLike | None = None) -> Chart:
     """The most probable class by two columns alone; the rows as dots, the mean of each class as a cross.
 
     model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are treated as missing.

@@ -4,6 +4,7 @@ import inspect
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 
@@ -12,7 +13,7 @@ from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.river import NaiveBayes
-from tallybayes.state.options import OPTIONS, SETTINGS, UNWEIGHTED, complete
+from tallybayes.state.options import OPTIONS, PRESETS, SETTINGS, UNWEIGHTED, complete
 from tallybayes.state.settings import Settings
 from transcripts import ROOT, options_table
 
@@ -66,8 +67,6 @@ def test_the_scikit_learn_estimator_has_every_option():
     assert parameters.pop("tune") is False
     assert parameters == {name: option.default for name, option in OPTIONS.items()}
     for name, option in OPTIONS.items():
-        if name == "class_weight":  # scikit-learn's: a factor of the weights of the rows
-            continue
         line = f"{name} : {option.domain.words}, default={option.default!r} {option.help}"
         assert words(line) in words(tb.NaiveBayesClassifier.__doc__)
 
@@ -87,9 +86,9 @@ def test_commands_have_every_option(verb):
     for name, option in UNWEIGHTED.items():
         found = declared[name]
         assert found.opts == [f"--{(option.flag or name).replace('_', '-')}"]
-        assert found.help.removesuffix(" (repeatable)") == option.help
-        default = found.default[0] if isinstance(found.default, list) else found.default
-        assert default == (option.default or None)
+        default = f" [{option.default}]" if option.default else ""
+        assert found.help.removesuffix(default).removesuffix(" (repeatable)") == option.help
+        assert found.default is None
     assert ("column_weights" in declared) == (verb != "tune")
 
 
@@ -205,3 +204,43 @@ def test_no_weights_can_be_asked_for_where_there_are_none():
     assert tb.prequential(rows, label="y", column_weights=None).rows == tb.prequential(rows, label="y").rows
     with pytest.raises(ParameterError, match="the name of an option"):
         tb.tune(rows, label="y", column_weights="auto")
+
+
+# Presets
+
+
+def test_the_textbook_preset_is_a_short_form_of_its_options():
+    rows = {"x": [1.0, 2.5, 3.0, 4.5] * 20, "c": ["a", "b", "b", "c"] * 20, "y": ["p", "q", "p", "q"] * 20}
+    written_out = {"numeric": "gaussian", "smoothing": 1, "column_weights": None}
+    assert PRESETS["textbook"] == written_out
+    model = tb.fit(rows, "y", preset="textbook")
+    assert dumps(model) == dumps(tb.fit(rows, "y", **written_out))
+    assert str(model.schema.families["x"]) == "gaussian"
+    found = [tb.cross_validate(rows, "y", **given).log_loss for given in ({"preset": "textbook"}, written_out)]
+    assert found[0] == found[1]
+    estimator = tb.NaiveBayesClassifier(preset="textbook").fit(pd.DataFrame(rows)[["x", "c"]], rows["y"])
+    np.testing.assert_array_equal(estimator.model_.predict_proba(rows), model.predict_proba(rows))
+    assert estimator.get_params()["smoothing"] == "auto"
+
+
+def test_an_option_beside_a_preset_takes_precedence():
+    rows = {"x": [1.0, 2.5, 3.0, 4.5] * 20, "y": ["p", "q", "p", "q"] * 20}
+    model = tb.fit(rows, "y", preset="textbook", smoothing="auto", column_weights="auto")
+    assert (model.settings.smoothing, model.column_weights.fitted_on > 0) == ("auto", True)
+    assert str(model.schema.families["x"]) == "gaussian"
+    estimator = tb.NaiveBayesClassifier(preset="textbook", smoothing=3.0).fit(pd.DataFrame(rows)[["x"]], rows["y"])
+    assert estimator.model_.settings.smoothing == 3.0
+    with pytest.raises(ParameterError, match="preset to be 'textbook' or None, got 'book'"):
+        tb.fit(rows, "y", preset="book")
+
+
+@pytest.mark.parametrize(("words", "smoothing"), [([], 1.0), (["--smoothing", "auto"], "auto")])
+def test_a_preset_on_the_command_line_and_in_the_configuration(tmp_path, monkeypatch, words, smoothing):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n" + "1.5,a\n2.5,b\n3.5,a\n" * 30)
+    typer.main.get_command(app)(["fit", "t.csv", "--label", "y", "--preset", "textbook", *words], standalone_mode=False)
+    found = tb.load("t.tally")
+    assert (found.settings.smoothing, found.column_weights) == (smoothing, tb.ColumnWeights())
+    (tmp_path / "tally.toml").write_text('preset = "textbook"\n')
+    typer.main.get_command(app)(["fit", "t.csv", "--label", "y", "-o", "u.tally", *words], standalone_mode=False)
+    assert (tmp_path / "u.tally").read_bytes() == (tmp_path / "t.tally").read_bytes()

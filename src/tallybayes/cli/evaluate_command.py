@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_options import FITTING, Label, SampleWeight, fit_options, fits
+from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, class_named, loaded_model, reads
 from tallybayes.cli.subcommand import from_config
@@ -85,7 +85,7 @@ def evaluate(
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
     method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
-    refitted = any(fitting[name] != default and not from_config(name) for name, (_, default) in FITTING.items())
+    refitted = any(value not in NOT_GIVEN and not from_config(name) for name, value in fitting.items())
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),

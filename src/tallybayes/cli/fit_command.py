@@ -52,7 +52,7 @@ def fit(
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
-    from tallybayes.model.fit import planned
+    from tallybayes.model.fit import planned, weighting
     from tallybayes.weights.weight_selection import LEAST_ROWS, MOST_CLASSES
 
     with progress("fitting") as step:
@@ -77,12 +77,7 @@ def fit(
     note_identifiers(model.schema)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
-    if (
-        not dry_run
-        and options["column_weights"] == "auto"
-        and not model.column_weights.weights
-        and model.schema.families
-    ):
+    if not dry_run and weighting(options) == "auto" and not model.column_weights.weights and model.schema.families:
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))

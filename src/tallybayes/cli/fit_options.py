@@ -25,7 +25,7 @@ from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 if TYPE_CHECKING:
     from tallybayes.tables.source import Source
 
-__all__ = ["FITTING", "Label", "SampleWeight", "fit_options", "fits", "fits_unweighted"]
+__all__ = ["NOT_GIVEN", "Label", "SampleWeight", "fit_options", "fits", "fits_unweighted"]
 
 Label = Annotated[
     str | None,
@@ -49,19 +49,21 @@ _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
-    """The annotation and the default of an option, for typer."""
-    flag, domain, default = f"--{(option.flag or name).replace('_', '-')}", option.domain, option.default
+    """The annotation of an option for typer, and None, its value where it is not given."""
+    flag, domain = f"--{(option.flag or name).replace('_', '-')}", option.domain
+    default = f" [{option.default}]" if option.default not in (None, ()) else ""
     if metavar := _REPEATABLE.get(domain):
-        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable)")
-        return Annotated[list[str] | None, shown], [default] if isinstance(default, str) else None
+        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable){default}")
+        return Annotated[list[str] | None, shown], None
     metavar = "|".join(domain.choices) or _SINGLE[domain]
     kind = float if domain is STRENGTH else str
-    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=option.help)], default
+    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=f"{option.help}{default}")], None
 
 
-FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
-fits = adds("fitting", FITTING, dict)
-fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, dict)
+_FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
+fits = adds("fitting", _FITTING, dict)
+fits_unweighted = adds("fitting", {name: _FITTING[name] for name in UNWEIGHTED}, dict)
+NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
 
 
 def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **given: Any) -> FitOptions:
@@ -81,7 +83,7 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in given.items()
-        if value is not None and value is not False and value != []
+        if value not in NOT_GIVEN
     }
     return options  # type: ignore[no-any-return]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
@@ -21,6 +21,7 @@ from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.storage.plan_content import plan_to_bytes
 from tallybayes.tables.source import Source
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["Plan", "plan_change", "plan_fit"]
 
@@ -51,7 +52,13 @@ class Plan:
 
 
 @with_options()
-def plan_fit(data: Any, label: Any = None, *, sample_weight: Any = None, **options: Unpack[FitOptions]) -> Plan:
+def plan_fit(
+    data: TableLike,
+    label: LabelLike | None = None,
+    *,
+    sample_weight: WeightLike | None = None,
+    **options: Unpack[FitOptions],
+) -> Plan:
     """The plan to fit a model in pieces.
 
     data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
@@ -69,10 +76,10 @@ def plan_fit(data: Any, label: Any = None, *, sample_weight: Any = None, **optio
 
 def plan_change(
     model: Model,
-    data: Any = None,
+    data: TableLike | None = None,
     *,
-    label: Any = None,
-    sample_weight: Any = None,
+    label: LabelLike | None = None,
+    sample_weight: WeightLike | None = None,
     verb: Literal["learn", "forget"] = "learn",
 ) -> Plan:
     """The plan to let a model learn or forget rows in pieces.

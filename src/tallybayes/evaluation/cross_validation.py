@@ -23,14 +23,15 @@ from tallybayes.model.weighting import learn_sampled, sample_for, weighted
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["cross_validate"]
 
 
 @with_options()
 def cross_validate(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     folds: int | None = None,
     seed: int = 0,

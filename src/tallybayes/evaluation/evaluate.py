@@ -23,6 +23,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 from tallybayes.tables.source import Source, as_columns
 from tallybayes.tables.table import Table
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = [
     "WITH_THEMSELVES",
@@ -44,11 +45,11 @@ WITH_THEMSELVES = "the rows that the model has learned, each scored with itself"
 
 def evaluate(
     model: Model,
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     leave_one_out: bool | None = None,
-    sample_weight: Any = None,
+    sample_weight: WeightLike | None = None,
     positive: Any = None,
 ) -> Evaluation:
     """Evaluate a model on labelled data; its own training rows are scored by models without them.

@@ -30,6 +30,7 @@ from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, wei
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenated
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
 
@@ -40,8 +41,8 @@ Rows = NDArray[np.int64]
 
 @with_options()
 def compare(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     sizes: Iterable[int] | None = None,
     folds: int = 5,

@@ -23,6 +23,7 @@ from tallybayes.model.fit import check_value
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["Prequential", "prequential"]
 
@@ -67,7 +68,7 @@ class Prequential:
 
 @with_options(UNWEIGHTED)
 def prequential(
-    data: Any, label: Any = None, *, every: int | None = None, **options: Unpack[FitOptions]
+    data: TableLike, label: LabelLike | None = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:
     """Evaluate a model on a stream: score each block of rows, then learn it.
 

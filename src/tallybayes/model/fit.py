@@ -18,17 +18,25 @@ from tallybayes.model.label_plan import plan_label, warn_about_classes
 from tallybayes.model.model import Change, Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.settings import Settings
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["check_value", "finished_fit", "fit", "planned", "weighting"]
 
 
 @with_options()
-def fit(data: Any, label: Any = None, *, sample_weight: Any = None, **options: Unpack[FitOptions]) -> Model:
+def fit(
+    data: TableLike,
+    label: LabelLike | None = None,
+    *,
+    sample_weight: WeightLike | None = None,
+    **options: Unpack[FitOptions],
+) -> Model:
     """Fit a naive Bayes model to a table.
 
     data: a data frame of any kind, a NumPy or SciPy sparse matrix, a list of dicts or a dict of lists; a path, a glob,
@@ -70,16 +78,15 @@ def finished_fit(
 
 def weighting(options: FitOptions) -> Weighting:
     """The option `column_weights`, checked."""
-    found: Weighting = OPTIONS["column_weights"].domain.check(
-        "column_weights", options.get("column_weights", OPTIONS["column_weights"].default)
-    )
+    found: Weighting = WEIGHTS.check("column_weights", complete(options)["column_weights"])
     return found
 
 
 def planned(source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> tuple[Model, Any]:
     """The model that `fit` would fill, still empty, and its label."""
     values = complete(options)
-    OPTIONS["column_weights"].domain.check("column_weights", values.pop("column_weights"))
+    WEIGHTS.check("column_weights", values.pop("column_weights"))
+    del values["preset"]
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
     dependence, bins = columns.pop("dependence"), columns.pop("bins")

@@ -31,6 +31,7 @@ from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
@@ -100,7 +101,13 @@ class Importance(Viewed):
 
 
 def importance(
-    model: Model, data: Any, *, label: Any = None, sample_weight: Any = None, rows: int = 5000, seed: int = 0
+    model: Model,
+    data: TableLike,
+    *,
+    label: LabelLike | None = None,
+    sample_weight: WeightLike | None = None,
+    rows: int = 5000,
+    seed: int = 0,
 ) -> Importance:
     """Compute the importance of the columns of a model on its training data, by leave-one-out.
 

@@ -57,7 +57,7 @@ def nested_estimate(
         model, sample = Model(ModelState(schema.copy(), settings)), RowSample(len(rows))
         own, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         labels = [rows.rows.labels[i] for i in rows.dealt.row[others].tolist()]
-        given = {"label": labels, "sample_weight": judged.weights[others]}
+        given: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
         columns = _columns(base, others)
         learn_sampled(model, sample, columns, **given)
         model = fitted(model, sample, lambda other: other.learn(columns, **given))  # noqa: B023 - called at once

@@ -31,6 +31,7 @@ from tallybayes.tuning.nested_estimate import Learn, nested_estimate
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
@@ -42,8 +43,8 @@ LEAST_ROWS = 10  # to tune on
 
 @with_options(UNWEIGHTED)
 def tune(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
@@ -52,7 +53,7 @@ def tune(
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-    sample_weight: Any = None,
+    sample_weight: WeightLike | None = None,
     **options: Unpack[FitOptions],
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
