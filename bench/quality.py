@@ -98,7 +98,7 @@ def plain_types(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SYSTEMS: dict[str, tuple[System, str]] = {
-    "plain": (ours(weights=None), "tallybayes"),
+    "plain": (ours(column_weights=None), "tallybayes"),
     "default": (ours(), "tallybayes"),
     "tuned": (tuned, "tallybayes"),
     "GaussianNB": (scikit_learn(RECIPES["GaussianNB"]), "sklearn"),

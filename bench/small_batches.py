@@ -118,7 +118,7 @@ def river_steps(make: Callable[[], Any], X: Any, y: Any) -> System:
 
 def model_steps(case: Case, X: Any, y: Any) -> System:
     """The steps of `tallybayes.Model`; column weights are for tables, not for a few rows."""
-    options = case.options | {"weights": None}
+    options = case.options | {"column_weights": None}
     shaped = (lambda X: {case.column: X}) if case.column else (lambda X: X)
     one, learner = (tb.fit(shaped(X), y, **options) for _ in range(2))
     return {
@@ -132,7 +132,7 @@ def model_steps(case: Case, X: Any, y: Any) -> System:
 def systems(case: Case) -> dict[str, System]:
     """The peer and ours, by name; all have learned the rows of the case."""
     X, y = case.X, case.y
-    options = case.options | {"weights": None}
+    options = case.options | {"column_weights": None}
     found = {"peer": river_steps(case.peer, X, y) if case.is_river else estimator(case.peer, X, y)}
     found["Model"] = model_steps(case, X, y)
     if not case.is_river:

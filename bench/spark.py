@@ -80,9 +80,11 @@ def fits(frame: Any) -> Candidates:
         "Spark ML, gaussian": lambda: spark_ml(assembler(), modelType="gaussian").fit(frame),
         "count": lambda: rows_counted(frame),
         OURS: lambda: tbs.fit(frame, label="label"),
-        f"{OURS}, weights=None": lambda: tbs.fit(frame, label="label", weights=None),
+        f"{OURS}, weights=None": lambda: tbs.fit(frame, label="label", column_weights=None),
         f"{OURS}, gaussian": lambda: tbs.fit(frame, label="label", numeric="gaussian"),
-        f"{OURS}, gaussian, weights=None": lambda: tbs.fit(frame, label="label", numeric="gaussian", weights=None),
+        f"{OURS}, gaussian, weights=None": lambda: tbs.fit(
+            frame, label="label", numeric="gaussian", column_weights=None
+        ),
         f"{OURS}, files": lambda: fit_files(frame),
     }
 
@@ -117,7 +119,7 @@ def scores(frame: Any) -> Candidates:
     theirs = spark_ml(assembler(), modelType="gaussian").fit(part)
     models = {
         OURS: tbs.fit(part, label="label"),
-        f"{OURS}, gaussian, weights=None": tbs.fit(part, label="label", numeric="gaussian", weights=None),
+        f"{OURS}, gaussian, weights=None": tbs.fit(part, label="label", numeric="gaussian", column_weights=None),
     }
     return {
         "Spark ML, gaussian": lambda: written(theirs.transform(frame)),
@@ -142,7 +144,7 @@ def texts(frame: Any) -> Candidates:
         "Spark ML, multinomial": lambda: spark_ml(stages, modelType="multinomial").fit(frame),
         "count": lambda: rows_counted(frame),
         OURS: lambda: tbs.fit(frame, label="label", families={"text": "text"}),
-        f"{OURS}, counts, k = 1": lambda: tbs.fit(frame, label="label", families=plain, weights=None),
+        f"{OURS}, counts, k = 1": lambda: tbs.fit(frame, label="label", families=plain, column_weights=None),
     }
 
 

@@ -144,9 +144,9 @@ def accuracy(folder: Path) -> None:
     pairs = {"20 Newsgroups": [newsgroups(folder)], "SMS": list(sms(folder)), "TREC": [trec(folder)]}
     print(f"{'':<58}" + "".join(f"{name:>15}" for name in pairs) + "   accuracy")
     for name, estimator, family, options in [
-        ("MultinomialNB", MultinomialNB(), "counts", {"prior_smoothing": 0.0}),
-        ("ComplementNB", ComplementNB(), "complement", {"prior": "uniform"}),
-        ("BernoulliNB", BernoulliNB(), "presence", {"prior_smoothing": 0.0}),
+        ("MultinomialNB", MultinomialNB(), "counts", {"class_smoothing": 0.0}),
+        ("ComplementNB", ComplementNB(), "complement", {"class_prior": "uniform"}),
+        ("BernoulliNB", BernoulliNB(), "presence", {"class_smoothing": 0.0}),
     ]:
         pipeline = make_pipeline(CountVectorizer(), estimator)
         rows = [np.mean([_theirs(pipeline, *pair) for pair in own]) for own in pairs.values()]
@@ -157,7 +157,7 @@ def accuracy(folder: Path) -> None:
     for text, prior in ACCURACY:
         rows, chosen = [], []
         for own in pairs.values():
-            found = [_ours(text, *pair, prior=prior) for pair in own]
+            found = [_ours(text, *pair, class_prior=prior) for pair in own]
             rows.append(np.mean([right for right, _ in found]))
             chosen.append(found[0][1])
         print(f"{text:<58}" + "".join(f"{row:15.4f}" for row in rows), flush=True)

@@ -66,7 +66,7 @@ def main() -> None:
         coded = frame.astype(dict.fromkeys(text_columns(frame), "category"))
         works: dict[str, Callable[[], object]] = {
             "LightGBM": lambda: LGBMClassifier(n_jobs=1, verbose=-1).fit(coded, label),  # noqa: B023 - called at once
-            "plain": lambda: tb.fit(frame, label=label, weights=None),  # noqa: B023
+            "plain": lambda: tb.fit(frame, label=label, column_weights=None),  # noqa: B023
             "default": lambda: tb.fit(frame, label=label),  # noqa: B023
             "tune": lambda: tb.tune(frame, label=label),  # noqa: B023
         }

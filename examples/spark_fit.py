@@ -17,19 +17,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", help="files, folders or globs, in any file system that Spark can read")
     parser.add_argument("--label", required=True, help="column of the label")
-    parser.add_argument("--weight", help="column of the weights of rows")
+    parser.add_argument("--sample-weight", help="column of the weights of rows")
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to exclude")
     parser.add_argument("--numeric", default="histogram", help="family of the columns of numbers, such as gaussian")
-    parser.add_argument("--no-weights", action="store_true", help="plain naive Bayes: no weights of columns")
+    parser.add_argument("--column-weights", choices=["auto", "none"], default="auto", help="weights of columns")
     parser.add_argument("--format", default="parquet", help="format of the files: parquet, orc, csv, json")
     parser.add_argument("--output", "-o", required=True, help="the model file, on the machine of the driver")
     given = parser.parse_args()
 
     spark = SparkSession.builder.appName(f"tallybayes: {given.label}").getOrCreate()
     frame = spark.read.format(given.format).option("header", True).load(given.paths)
-    options = {"weights": None} if given.no_weights else {}
+    options = {"column_weights": None} if given.column_weights == "none" else {}
     model = tbs.fit(
-        frame, label=given.label, weight=given.weight, ignore=given.ignore, numeric=given.numeric, **options
+        frame,
+        label=given.label,
+        sample_weight=given.sample_weight,
+        ignore=given.ignore,
+        numeric=given.numeric,
+        **options,
     )
     print(model.schema)
     model.save(given.output)

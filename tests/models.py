@@ -18,7 +18,7 @@ def empty(**options):
 def learned(table, weights=None, **options):
     model = empty(**options)
     if table:
-        model.learn(table, weight=weights)
+        model.learn(table, sample_weight=weights)
     return model
 
 

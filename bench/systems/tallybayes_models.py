@@ -22,8 +22,8 @@ def _steps(data: Data, **options: Any) -> Steps:
 
 
 def numbers(data: Data) -> Steps:
-    histograms = _steps(data, weights=None)
-    plain = _steps(data, numeric="gaussian", weights=None)
+    histograms = _steps(data, column_weights=None)
+    plain = _steps(data, numeric="gaussian", column_weights=None)
     return plain | {f"{name}, histogram": step for name, step in histograms.items()}
 
 
@@ -47,7 +47,7 @@ def command(data: Data) -> Steps:
 
 def stream(data: Data) -> Steps:
     rows, labels = data.X, data.y.tolist()
-    model = tb.fit(rows[:100], labels[:100], numeric="gaussian", smoothing=1.0, weights=None)
+    model = tb.fit(rows[:100], labels[:100], numeric="gaussian", smoothing=1.0, column_weights=None)
 
     def alternately() -> None:
         for row, label in zip(rows[:300], labels, strict=False):
@@ -67,20 +67,20 @@ def tuned(data: Data) -> Steps:
 
 
 def left_out(data: Data) -> Steps:
-    model = tb.fit(data.X, data.y, numeric="gaussian", weights=None)
+    model = tb.fit(data.X, data.y, numeric="gaussian", column_weights=None)
     return {"scores of all rows": lambda: model.leave_one_out(data.X, label=data.y)}
 
 
 CASES = {
     "numbers": numbers,
     "numbers20": numbers,
-    "categories": lambda data: _steps(data, families="categorical", weights=None),
-    "flags": lambda data: _steps(data, families="bernoulli", weights=None),
-    "counts": lambda data: _steps(data, smoothing=1.0, weights=None),
-    "complement": lambda data: _steps(data, families="multinomial:complement", smoothing=1.0, weights=None),
-    "mixed": lambda data: _steps(data, weights=None),
+    "categories": lambda data: _steps(data, families="categorical", column_weights=None),
+    "flags": lambda data: _steps(data, families="bernoulli", column_weights=None),
+    "counts": lambda data: _steps(data, smoothing=1.0, column_weights=None),
+    "complement": lambda data: _steps(data, families="multinomial:complement", smoothing=1.0, column_weights=None),
+    "mixed": lambda data: _steps(data, column_weights=None),
     "default": _steps,
-    "text_counts": lambda data: text(data, families={"text": "text:counts,tf=count,k=1"}, weights=None),
+    "text_counts": lambda data: text(data, families={"text": "text:counts,tf=count,k=1"}, column_weights=None),
     "text": text,
     "csv": file,
     "parquet": file,

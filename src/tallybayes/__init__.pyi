@@ -4,6 +4,7 @@ from tallybayes import dropin as dropin
 from tallybayes import errors as errors
 from tallybayes import plot as plot
 from tallybayes import testing as testing
+from tallybayes import typing as typing
 from tallybayes.columns.schema import Schema as Schema
 from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from tallybayes import errors
 from tallybayes.client_body import dicts_of_arrow, packed_json, row_dicts, rows_body
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
+from tallybayes.typing import RowLike, TableLike
 from tallybayes.version import __version__
 
 __all__ = ["Client", "RemoteChange", "ServerError"]
@@ -86,37 +87,37 @@ class Client:
 
     # Answers
 
-    def predict(self, data: Any) -> NDArray[Any]:
+    def predict(self, data: TableLike) -> NDArray[Any]:
         """The label of every row; None where the decision rule abstains."""
         found = self._ask("predict", {**rows_body(data), "probabilities": False})
         labels = found["predictions"]
         whole = None not in labels and len({type(label) for label in labels}) <= 1
         return np.array(labels) if whole else np.array(labels, object)
 
-    def predict_proba(self, data: Any) -> NDArray[np.float64]:
+    def predict_proba(self, data: TableLike) -> NDArray[np.float64]:
         """P(class | row), (rows, classes), the classes as in `classes`."""
         found = self._ask("predict", rows_body(data))
         return np.array(found["probabilities"], np.float64).reshape(-1, len(found["classes"]))
 
-    def predict_interval(self, data: Any, level: float = 0.95) -> NDArray[np.float64]:
+    def predict_interval(self, data: TableLike, level: float = 0.95) -> NDArray[np.float64]:
         """Credible intervals of P(class | row), (rows, classes, 2)."""
         found = self._ask("predict", {**rows_body(data), "interval": level})
         return np.array(found["intervals"], np.float64).reshape(-1, len(found["classes"]), 2)
 
-    def predict_one(self, row: Mapping[str, Any]) -> Any:
+    def predict_one(self, row: RowLike) -> Any:
         """The label of a single row, a dict."""
         return self._ask("predict", {"row": dict(row), "probabilities": False})["predictions"][0]
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: RowLike) -> dict[Any, float]:
         """P(class | row) of a single row, by label."""
         found = self._ask("predict", {"row": dict(row)})
         return dict(zip(found["classes"], found["probabilities"][0], strict=True))
 
-    def explain(self, data: Any) -> list[dict[str, Any]]:
+    def explain(self, data: TableLike) -> list[dict[str, Any]]:
         """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
         return list(self._ask("explain", rows_body(data))["explanations"])
 
-    def evaluate(self, data: Any, *, leave_one_out: bool | None = None) -> dict[str, Any]:
+    def evaluate(self, data: TableLike, *, leave_one_out: bool | None = None) -> dict[str, Any]:
         """The evaluation of the model on labelled rows, as `Evaluation.to_dict`; leave_one_out as in `evaluate`."""
         given = {} if leave_one_out is None else {"leave_one_out": leave_one_out}
         return self._ask("evaluate", {"rows": row_dicts(data)} | given)
@@ -177,11 +178,11 @@ class Client:
 
     # Changes
 
-    def learn(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
+    def learn(self, data: TableLike, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
         """Add rows with labels, all or nothing; key: an idempotency key, if the caller repeats requests itself."""
         return self._change("POST", "learn", rows_body(data), key, if_version)
 
-    def forget(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
+    def forget(self, data: TableLike, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
         """Subtract rows with labels, all or nothing."""
         return self._change("POST", "forget", rows_body(data), key, if_version)
 
@@ -189,15 +190,13 @@ class Client:
         """Take back an event, however old it is."""
         return self._change("POST", "undo", {"event": event}, key, if_version)
 
-    def calibrate(self, data: Any, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
+    def calibrate(self, data: TableLike, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
         """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
         rows = {} if method == "none" else {"rows": row_dicts(data), "new": not leave_one_out}
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
     def decide(self, **rule: Any) -> RemoteChange:
-        """Set the decision rule: threshold= with label=, costs=, abstain=; none of them is the most probable class."""
-        if "label" in rule:
-            rule["class"] = rule.pop("label")
+        """Set the decision rule: positive= and threshold=, costs=, abstain=; none of them: the most probable class."""
         if "rows" in rule:
             rule["rows"] = row_dicts(rule["rows"])
         return self._change("PUT", "decision", rule, None, None)

@@ -7,7 +7,6 @@ values stay as they are; every column has its own likelihood. The fitted `tallyb
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from tallybayes.arrays.axis import merged, positions, sort_keys
+from tallybayes.arrays.axis import merged, positions
 from tallybayes.columns.family_rules import propose
 from tallybayes.columns.label import Labels
 from tallybayes.estimator_input import TEXT, InputForm, read_input
@@ -27,25 +26,19 @@ from tallybayes.model import Model
 from tallybayes.model.fit import fit
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
-from tallybayes.state.options import OPTIONS, FitOptions, complete, with_options
+from tallybayes.state.options import OPTIONS, FitOptions, check_names, with_options
 from tallybayes.tuning.tune import LEAST_ROWS, tune
 
 __all__ = ["NaiveBayesClassifier"]
 
 
-# scikit-learn's class_weight is a factor of the weights of the rows, that of `fit` a factor of the class prior
-_OPTIONS = {name: option for name, option in OPTIONS.items() if name != "class_weight"}
-
-
-@with_options(_OPTIONS)
+@with_options(OPTIONS)
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     """Naive Bayes for mixed columns with missing values, fitted by exact counting.
 
     Parameters
     ----------
     {options}
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, by which the weights of the rows are multiplied.
     tune : bool, default=False
         Whether `fit` selects corrections, interactions and dependence as `tallybayes.tune` does. It takes longer, and
         predicts better where columns interact.
@@ -84,10 +77,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     _form: InputForm
     _classes_given: bool  # whether `partial_fit` was given all classes, so that others are errors
 
-    def __init__(  # type: ignore[misc]  # class_weight is scikit-learn's, in the place of the option
-        self, *, class_weight: Any = None, tune: bool = False, **options: Unpack[FitOptions]
-    ) -> None:
-        self.__dict__.update(complete(options, _OPTIONS), class_weight=class_weight, tune=tune)
+    def __init__(self, *, tune: bool = False, **options: Unpack[FitOptions]) -> None:
+        check_names(options)
+        self.__dict__.update({name: option.default for name, option in OPTIONS.items()} | options, tune=tune)
 
     # Learning
 
@@ -97,9 +89,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             X, self._form = read_input(self, X)
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
-            self._check_class_weight()
-            is_tuned = self._is_tuned(labels, sample_weight)
-            self.model_ = self._fitted(X, labels, sample_weight, self.weights, is_tuned=is_tuned)
+            weights = check_weights(sample_weight, len(labels.codes))
+            self.model_ = self._fitted(X, labels, weights, is_tuned=self._is_tuned(labels, weights))
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
@@ -107,16 +98,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows. New labels are accepted unless `classes` was given in the first call.
 
-        Column weights are not fitted to batches: weights="auto" means none here.
+        Column weights are not fitted to batches: column_weights="auto" means none here.
 
         With small batches, infer="type" is the safer choice: the families do not depend on the values that happen to
         be in the first batch.
         """
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight 'balanced' is not supported for partial_fit, which does not see all labels."
-                " Use a dict, or sample_weight."
-            )
         with all_or_nothing(self):
             return self._partial_fit(X, y, classes, sample_weight)
 
@@ -135,36 +121,44 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             refuse_labels(found[new], self.classes_)
         if new.any():
             self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
+        weights = check_weights(sample_weight, len(labels.codes))
         if first:
-            self.model_ = self._fitted(
-                X, labels, sample_weight, None if isinstance(self.weights, str) else self.weights
-            )
+            column_weights = None if isinstance(self.column_weights, str) else self.column_weights
+            model = self._fitted(X, labels, weights, column_weights=column_weights, class_weight=None)
+            self.model_ = model.with_settings(class_weight=self.class_weight)  # of classes that may appear later
         else:
-            self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
+            label: Any = labels  # a private kind of array, which has its classes already
+            self.model_.learn(X, label=label, sample_weight=weights)
         return self
 
-    def _is_tuned(self, labels: Labels, sample_weight: Any) -> bool:
+    def _is_tuned(self, labels: Labels, weights: Floats | None) -> bool:
         """Whether to tune: if asked for, and if there are enough rows and classes."""
         if not isinstance(self.tune, bool | np.bool_):
             raise ValueError(f"tune: expected True or False, got {self.tune!r}")
-        if self.tune and not isinstance(self.weights, str):
-            raise ValueError(f"tune=True selects the column weights: expected weights='auto', got {self.weights!r}")
+        if self.tune and not isinstance(self.column_weights, str):
+            raise ValueError(
+                f"tune=True selects the column weights: expected column_weights='auto', got {self.column_weights!r}"
+            )
         if not self.tune:
             return False
-        weights = self._weights(labels, sample_weight)
         codes = labels.codes if weights is None else labels.codes[weights > 0]
         return len(codes) >= LEAST_ROWS and len(np.unique(codes)) > 1
 
-    def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False) -> Model:
-        options = {name: getattr(self, name) for name in _OPTIONS} | {"weights": weights}
-        if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
+    def _fitted(
+        self, X: Any, labels: Labels, sample_weight: Floats | None, *, is_tuned: bool = False, **changes: Any
+    ) -> Model:
+        """A model with the options of the estimator, some of them changed; a default gives way to the preset."""
+        options = {name: getattr(self, name) for name in OPTIONS}
+        options = {name: value for name, value in options.items() if value is not OPTIONS[name].default} | changes
+        if self._form.kind == "texts" and self.families is None and self.schema is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: found.family if found.is_text else Text()}
         if is_tuned:
-            del options["weights"]
+            options.pop("column_weights", None)
             own = np.asarray(labels.keys)[labels.codes]
-            return tune(X, own, weight=self._weights(labels, sample_weight), **options).model
-        return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
+            return tune(X, own, sample_weight=sample_weight, **options).model
+        label: Any = labels
+        return fit(X, label, sample_weight=sample_weight, **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
         """The classes in y, and y as codes."""
@@ -177,28 +171,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if n_rows != len(y):
             check_consistent_length(np.empty(n_rows), y)
         return find_classes(y)
-
-    def _weights(self, labels: Labels, sample_weight: Any) -> NDArray[np.float64] | None:
-        """Weights of the rows times those of their classes; None if all are one."""
-        weights = check_weights(sample_weight, len(labels.codes))
-        if self.class_weight is None:
-            return weights
-        if self.class_weight == "balanced":
-            by_class = labels.counts.sum() / (len(labels.keys) * labels.counts)
-        elif isinstance(self.class_weight, Mapping):
-            by_class = np.array([self.class_weight.get(label, 1.0) for label in labels.keys])
-            if not (by_class >= 0).all():
-                raise ValueError(f"class_weight: expected numbers that are not negative, got {self.class_weight!r}")
-        else:
-            raise ValueError(f"class_weight: expected 'balanced', a dict by label or None, got {self.class_weight!r}")
-        class_weights: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
-        return class_weights if weights is None else class_weights * weights
-
-    def _check_class_weight(self) -> None:
-        """Raise a ValueError if class_weight names labels that are not in y."""
-        named = set(self.class_weight) if isinstance(self.class_weight, Mapping) else set()
-        if unknown := named - set(self.classes_.tolist()):
-            raise ValueError(f"class_weight has labels that are not in y: {sort_keys(unknown)}")
 
     def _read(self, X: Any) -> Any:
         """X for scoring, in the form that the estimator was fitted on."""

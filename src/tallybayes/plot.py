@@ -31,6 +31,7 @@ from tallybayes.reporting.threshold_curves import precision_recall_rows, reliabi
 from tallybayes.tables.input_kind import is_frame
 from tallybayes.tables.table import to_table
 from tallybayes.tuning import Importance, Tuning
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = [
     "BoundaryDisplay",
@@ -59,7 +60,7 @@ def densities(model: Model, column: str) -> Chart:
     return model_charts.column_chart(one, colour_order([shown(label) for label in _model(model).classes], one.classes))
 
 
-def evidence(explanation: Explanation, label: Any = None, against: Any = None) -> Chart:
+def evidence(explanation: Explanation, positive: Any = None, against: Any = None) -> Chart:
     """The evidence of every column of a row for one class against another, in decibans; the strongest first.
 
     >>> import tallybayes as tb
@@ -68,7 +69,7 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
     >>> chart.data.values[1]["column"]
     'fever'
     """
-    best, other = explanation.sides(label, against)
+    best, other = explanation.sides(positive, against)
     parts = explanation.log_odds(best, other)
     names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
     rows = [
@@ -84,21 +85,21 @@ def confusion(evaluation: Evaluation) -> Chart:
     return chart.properties(width=max(200, (110 if len(evaluation.classes) <= 6 else 40) * len(evaluation.classes)))
 
 
-def reliability(evaluation: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
+def reliability(evaluation: Evaluation, positive: Any = None, *, bins: int = 10) -> Chart:
     """The reliability curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.reliability(reliability_rows(evaluation, labels, bins), *_named(evaluation, labels))
 
 
-def roc(evaluation: Evaluation, label: Any = None) -> Chart:
+def roc(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The ROC curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.roc(roc_rows(evaluation, labels), *_named(evaluation, labels))
 
 
-def precision_recall(evaluation: Evaluation, label: Any = None) -> Chart:
+def precision_recall(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The precision-recall curve of one class, or of every class (the second of two)."""
-    labels = _labels(evaluation, label)
+    labels = _labels(evaluation, positive)
     return evaluation_charts.precision_recall(precision_recall_rows(evaluation, labels), *_named(evaluation, labels))
 
 
@@ -130,7 +131,7 @@ def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measur
     return evaluation_charts.learning_curves(rows, measure.replace("_", " "))
 
 
-def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Chart:
+def boundary(model: Any, data: TableLike, *, x: str, y: str, label: LabelLike | None = None) -> Chart:
     """The most probable class by two columns alone; the rows as dots, the mean of each class as a cross.
 
     model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are treated as missing.
@@ -205,10 +206,10 @@ def _model(given: Any) -> Model:
     return found
 
 
-def _labels(evaluation: Evaluation, label: Any) -> list[Any]:
+def _labels(evaluation: Evaluation, positive: Any) -> list[Any]:
     """The classes to draw: the given one, the second of two, or the most frequent of several."""
-    if label is not None:
-        return [label]
+    if positive is not None:
+        return [positive]
     if len(evaluation.classes) == 2:
         return evaluation.classes[1:]
     rows = {row["class"]: row["rows"] for row in evaluation.per_class()}

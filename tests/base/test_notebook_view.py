@@ -135,7 +135,7 @@ def test_the_printed_model_names_settings_that_are_stale():
     model = tb.fit(rows, label="state")
     model.calibrate(rows)
     assert "stale" not in str(model)
-    model.decision = tb.Decision(label="well", threshold=0.25)
+    model.decision = tb.Decision(positive="well", threshold=0.25)
     model.learn({"fever": 37.0, "state": "well"})
     lines = {line.split("  ")[0]: line for line in str(model).splitlines()}
     assert lines["calibration"].endswith("(stale: the model has changed since)")
@@ -153,4 +153,4 @@ def test_models_of_any_kind_can_be_printed():
     empty = tb.fit({"x": [1.0], "y": ["a"]}, label="y")
     empty.forget({"x": [1.0], "y": ["a"]})
     assert "fitted on 0 rows" in str(empty)
-    assert "weighted by w" in str(tb.fit({"x": [1, 2], "w": [1, 2], "y": ["a", "b"]}, label="y", weight="w"))
+    assert "weighted by w" in str(tb.fit({"x": [1, 2], "w": [1, 2], "y": ["a", "b"]}, label="y", sample_weight="w"))

@@ -55,7 +55,8 @@ def test_fitted_on_any_source_evaluated_on_any_other(kind, tmp_path):
     frame = pd.DataFrame({"c": np.where(WRONG, values[::-1], values), "y": values})
     sources = written(frame, tmp_path)
     models = {
-        name: tb.fit(source, label="y", families={"c": "categorical"}, weights=None) for name, source in sources.items()
+        name: tb.fit(source, label="y", families={"c": "categorical"}, column_weights=None)
+        for name, source in sources.items()
     }
     found = {
         (one, other): tb.evaluate(models[one], sources[other]).accuracy
@@ -70,7 +71,7 @@ def test_columns_of_booleans_meet_too(kind, tmp_path):
     frame = pd.DataFrame({"c": np.where(WRONG, 1 - CODES, CODES), "y": KINDS["words"]})
     frame["c"] = frame["c"].astype(bool) if kind == "booleans" else frame["c"]
     sources = written(frame, tmp_path)
-    models = {name: tb.fit(source, label="y", weights=None) for name, source in sources.items()}
+    models = {name: tb.fit(source, label="y", column_weights=None) for name, source in sources.items()}
     found = {
         (one, other): tb.evaluate(models[one], sources[other]).accuracy
         for one, other in itertools.product(models, sources)
@@ -148,9 +149,9 @@ def test_a_schema_makes_batches_equal():
     ]
     schema = tb.fit([{"c": "1", "y": "no"}, {"c": "2", "y": "yes"}], label="y", families={"c": "categorical"}).schema
     with pytest.warns(DataWarning, match="read in the form of the others"):
-        whole = tb.fit(rows, schema=schema, weights=None)
+        whole = tb.fit(rows, schema=schema, column_weights=None)
     with pytest.warns(DataWarning, match="read in the form of the others"):
-        parts = tb.fit(iter([rows[:1], rows[1:7], rows[7:]]), schema=schema, weights=None)
+        parts = tb.fit(iter([rows[:1], rows[1:7], rows[7:]]), schema=schema, column_weights=None)
     assert whole == parts
     assert whole.class_counts == {"no": 40, "yes": 40}
 
@@ -201,7 +202,7 @@ def test_to_convert_twice_is_to_convert_once(key, data):
 
 def test_decimals_of_sql_are_numbers():
     query = "SELECT x, {} AS y FROM (SELECT range % 2 AS x FROM range(80))"
-    model = tb.fit(query.format("x + 1.0"), label="y", families={"x": "categorical"}, weights=None)
+    model = tb.fit(query.format("x + 1.0"), label="y", families={"x": "categorical"}, column_weights=None)
     assert model.classes == [1.0, 2.0]
     for other in ("x + 1", "(x + 1)::VARCHAR", "(x + 1)::FLOAT", "(x + 1)::DECIMAL(9, 4)"):
         assert tb.evaluate(model, query.format(other)).accuracy == 1

@@ -94,8 +94,8 @@ def test_an_order_that_is_not_known_must_be_given():
 
 
 def test_a_model_of_categories_and_one_of_their_order_merge():
-    few = tb.fit({"risk": ["low", "high"] * 5, "y": [0, 1] * 5}, label="y", weights=None)
-    more = tb.fit({"risk": ["low", "medium", "high", "medium"] * 5, "y": [0, 1] * 10}, label="y", weights=None)
+    few = tb.fit({"risk": ["low", "high"] * 5, "y": [0, 1] * 5}, label="y", column_weights=None)
+    more = tb.fit({"risk": ["low", "medium", "high", "medium"] * 5, "y": [0, 1] * 10}, label="y", column_weights=None)
     merged = more.merge(few)
     assert str(merged.schema.families["risk"]) == "ordinal:low<medium<high"
     assert sum(merged.class_counts.values()) == 30

@@ -39,11 +39,11 @@ def test_options_of_fit_reach_the_model(here):
         "2",
         "--smoothing",
         "likes=0.5",
-        "--prior",
+        "--class-prior",
         "cat=0.2",
-        "--prior",
+        "--class-prior",
         "dog=0.5",
-        "--prior",
+        "--class-prior",
         "rabbit=0.3",
         "--unseen",
         "missing",
@@ -56,12 +56,14 @@ def test_options_of_fit_reach_the_model(here):
     assert "colour" not in model.schema.families
     assert model.settings.smoothing_of("likes") == 0.5
     assert model.settings.smoothing_of("kilos") == 2.0
-    assert model.settings.prior == {"cat": 0.2, "dog": 0.5, "rabbit": 0.3}
+    assert model.settings.class_prior == {"cat": 0.2, "dog": 0.5, "rabbit": 0.3}
     assert np.exp(model.log_prior()).round(3).tolist() == [0.2, 0.5, 0.3]
-    fine("fit", "pets.csv", "--label", "pet", "-o", "m.tally", "--estimate", "mle", "--prior", "uniform", cwd=here)
+    fine(
+        "fit", "pets.csv", "--label", "pet", "-o", "m.tally", "--estimate", "mle", "--class-prior", "uniform", cwd=here
+    )
     assert tb.load(here / "m.tally").settings.estimate == "mle"
     (here / "w.csv").write_text("x,w,pet\n1,2,cat\n2,0.5,dog\n")
-    fine("fit", "w.csv", "--label", "pet", "-o", "m.tally", "--weight", "w", "--prior-smoothing", "0", cwd=here)
+    fine("fit", "w.csv", "--label", "pet", "-o", "m.tally", "--sample-weight", "w", "--class-smoothing", "0", cwd=here)
     assert tb.load(here / "m.tally").class_counts == {"cat": 2, "dog": 0.5}
 
 

@@ -9,7 +9,7 @@ from tallybayes.cli.config_file import config_beside, config_values
 from tallybayes.errors import ParameterError
 
 OPTIONS = {
-    "fit": {"label": "value", "missing": "list", "dry-run": "flag", "prior-smoothing": "value", "output": "value"},
+    "fit": {"label": "value", "missing": "list", "dry-run": "flag", "class-smoothing": "value", "output": "value"},
     "inspect": {"json": "flag", "column": "list"},
 }
 
@@ -19,8 +19,8 @@ def values(content, command="fit"):
 
 
 def test_a_command_wins_over_the_keys_at_the_top():
-    content = {"label": "a", "missing": "-", "fit": {"label": "b", "prior-smoothing": 2.5}, "inspect": {"json": True}}
-    assert values(content) == {"label": "b", "missing": ["-"], "prior-smoothing": "2.5"}
+    content = {"label": "a", "missing": "-", "fit": {"label": "b", "class-smoothing": 2.5}, "inspect": {"json": True}}
+    assert values(content) == {"label": "b", "missing": ["-"], "class-smoothing": "2.5"}
     assert values(content, "inspect") == {"json": True}
 
 
@@ -78,7 +78,7 @@ def test_the_command_uses_it_and_says_so(here):
         ("label = pet", "tally.toml: expected TOML: Invalid value (at line 1"),
         ("labl = 'pet'", "did you mean 'label'?"),
         ("[fit]\nfolds = 3", "expected an option of tally fit, got 'folds'"),
-        ("[fit]\nprior-smoothing = 'x'", "'--prior-smoothing': expected a number, got 'x'"),
+        ("[fit]\nclass-smoothing = 'x'", "'--class-smoothing': expected a number, got 'x'"),
     ],
 )
 def test_errors_in_it_are_errors_of_usage(here, text, says):

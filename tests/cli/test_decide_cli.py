@@ -83,17 +83,17 @@ def test_calibrating_changes_probabilities_and_can_be_undone(folder):
 
 def test_a_constraint_holds_and_is_shown(folder):
     out = tally(
-        "decide", "films.tally", "--in-place", "films.csv", "--class", "R", "--false-negatives", "0", where=folder
+        "decide", "films.tally", "--in-place", "films.csv", "--positive", "R", "--false-negatives", "0", where=folder
     )
     assert "at most 0 false negatives: 0 of" in out
     judged = json.loads(tally("evaluate", "films.tally", "films.csv", "--leave-one-out", "--json", where=folder))
     assert judged["confusion"][1][0] == 0
     assert tally("decide", "films.tally", where=folder) == out
     share = tally(
-        "decide", "films.tally", "--in-place", "films.csv", "--class", "R", "--false-positives", "5%", where=folder
+        "decide", "films.tally", "--in-place", "films.csv", "--positive", "R", "--false-positives", "5%", where=folder
     )
     assert "false positives" in share
-    assert json.loads(tally("decide", "films.tally", "--json", where=folder))["class"] == "R"
+    assert json.loads(tally("decide", "films.tally", "--json", where=folder))["positive"] == "R"
     assert "most probable" in tally("decide", "films.tally", "--in-place", "--most-probable", where=folder)
 
 
@@ -112,22 +112,22 @@ def test_costs_and_no_answer(folder):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--class", "X", "--threshold", "0.5"], "a class of the model"),
-        (["--threshold", "0.5"], "--class"),
-        (["--class", "R", "--threshold", "1.5"], "a threshold from 0 to 1"),
-        (["--class", "R", "--false-negatives", "0"], "DATA to select the threshold on"),
-        (["films.csv", "--class", "R", "--false-negatives", "few"], "a number of rows"),
-        (["films.csv", "--class", "R", "--false-negatives", "0", "--threshold", "0.5"], "one of --threshold"),
+        (["--positive", "X", "--threshold", "0.5"], "a class of the model"),
+        (["--threshold", "0.5"], "--positive"),
+        (["--positive", "R", "--threshold", "1.5"], "a threshold from 0 to 1"),
+        (["--positive", "R", "--false-negatives", "0"], "DATA to select the threshold on"),
+        (["films.csv", "--positive", "R", "--false-negatives", "few"], "a number of rows"),
+        (["films.csv", "--positive", "R", "--false-negatives", "0", "--threshold", "0.5"], "one of --threshold"),
         (["--cost", "R:X=3"], "TRUE:ANSWER=COST"),
         (["--cost", "R:PG: 13=much"], "COST with a number"),
         (["--cost", "R:PG: 13=-3"], "costs that are finite numbers of at least 0, got -3.0"),
-        (["nothing.csv", "--class", "R", "--threshold", "0.5"], "data only for --false-negatives, "),
+        (["nothing.csv", "--positive", "R", "--threshold", "0.5"], "data only for --false-negatives, "),
         (["films.csv"], "data only for --false-negatives, "),
         (["--abstain", "7"], "abstain"),
-        (["--class", "R"], "for --class"),
+        (["--positive", "R"], "for --positive"),
         (["--most-probable", "--abstain", "0.5"], "--most-probable without other options"),
-        (["films.csv", "--class", "R", "--false-negatives", "100%"], "below 100%"),
-        (["films.csv", "--class", "R", "--false-negatives", "inf"], "a number of rows from 0 on"),
+        (["films.csv", "--positive", "R", "--false-negatives", "100%"], "below 100%"),
+        (["films.csv", "--positive", "R", "--false-negatives", "inf"], "a number of rows from 0 on"),
     ],
 )
 def test_invalid_rules_are_errors_and_change_nothing(folder, words, says):
@@ -137,7 +137,7 @@ def test_invalid_rules_are_errors_and_change_nothing(folder, words, says):
 
 
 @pytest.mark.parametrize(
-    "words", [["--class", "R", "--threshold", "0.25"], ["films.csv", "--class", "R", "--maximise", "f1"]]
+    "words", [["--positive", "R", "--threshold", "0.25"], ["films.csv", "--positive", "R", "--maximise", "f1"]]
 )
 def test_a_rule_is_saved_only_where_that_is_asked_for(folder, words):
     before = (folder / "films.tally").read_bytes()
@@ -161,10 +161,10 @@ def test_a_rule_is_saved_only_where_that_is_asked_for(folder, words):
         (["--most-probable", "-o", "films.csv"], 1, "a new file, or a model to replace"),
         (["--most-probable", "-o", "x.tally", "--in-place"], 2, "-o MODEL or --in-place, got both"),
         (["-o", "x.tally"], 2, "a rule to save, got none"),
-        (["films.csv", "--class", "R", "--maximise", "f2", "-o", "x.tally"], 2, "--maximise f1, got 'f2'"),
-        (["--class", "R", "--maximise", "f1", "-o", "x.tally"], 2, "DATA to select the threshold on"),
-        (["--class", "R", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "DATA to select the threshold on"),
-        (["films.csv", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "--cost with --class"),
+        (["films.csv", "--positive", "R", "--maximise", "f2", "-o", "x.tally"], 2, "--maximise f1, got 'f2'"),
+        (["--positive", "R", "--maximise", "f1", "-o", "x.tally"], 2, "DATA to select the threshold on"),
+        (["--positive", "R", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "DATA to select the threshold on"),
+        (["films.csv", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "--cost with --positive"),
     ],
 )
 def test_wrong_places_are_refused_and_nothing_is_written(folder, words, code, says):
@@ -175,7 +175,7 @@ def test_wrong_places_are_refused_and_nothing_is_written(folder, words, code, sa
 
 
 def test_the_threshold_with_the_lowest_cost_moves_with_the_costs(folder):
-    words = ("decide", "films.tally", "films.csv", "--class", "R", "--json")
+    words = ("decide", "films.tally", "films.csv", "--positive", "R", "--json")
     cheap, dear = (
         json.loads(tally(*words, "--cost", f"PG: 13:R={cost}", where=folder))["threshold"] for cost in (0.1, 20)
     )
@@ -184,7 +184,7 @@ def test_the_threshold_with_the_lowest_cost_moves_with_the_costs(folder):
 
 def test_rows_that_were_not_learned_need_to_be_called_new(folder):
     (folder / "new.csv").write_text("deaths,again,genre,rating\n900,900,opera,R\n1,1,war,PG: 13\n")
-    words = ("decide", "films.tally", "--in-place", "new.csv", "--class", "R", "--false-negatives", "0")
+    words = ("decide", "films.tally", "--in-place", "new.csv", "--positive", "R", "--false-negatives", "0")
     assert "a row that was learned" in tally(*words, where=folder, code=1)
     assert "0 of 1 missed" in tally(*words, "--new", where=folder)
     tally("decide", "films.tally", "--in-place", "--most-probable", where=folder)
@@ -206,17 +206,17 @@ def test_the_curve_goes_into_the_report(folder):
 
 
 def test_a_budget_is_a_threshold_with_its_precision_and_recall(folder):
-    out = tally("decide", "films.tally", "films.csv", "--class", "R", "--budget", "20", where=folder)
+    out = tally("decide", "films.tally", "films.csv", "--positive", "R", "--budget", "20", where=folder)
     assert "at most 20 rows: 20 flagged, precision " in out
     facts = json.loads(
-        tally("decide", "films.tally", "films.csv", "--class", "R", "--budget", "10%", "--json", where=folder)
+        tally("decide", "films.tally", "films.csv", "--positive", "R", "--budget", "10%", "--json", where=folder)
     )
     assert facts["constraint"] in out
-    assert "DATA to select" in tally("decide", "films.tally", "--class", "R", "--budget", "5", where=folder, code=2)
+    assert "DATA to select" in tally("decide", "films.tally", "--positive", "R", "--budget", "5", where=folder, code=2)
 
 
 def test_costs_of_a_chosen_threshold_are_saved_and_evaluated(folder):
-    words = ("--class", "R", "--cost", "R:PG: 13=10", "-o", "costly.tally")
+    words = ("--positive", "R", "--cost", "R:PG: 13=10", "-o", "costly.tally")
     assert "R answered PG: 13: 10" in tally("decide", "films.tally", "films.csv", *words, where=folder)
     assert tb.load(folder / "costly.tally").decision.costs == {"R": {"PG: 13": 10.0}}
     assert "\ncost  " in tally("evaluate", "costly.tally", "films.csv", where=folder)

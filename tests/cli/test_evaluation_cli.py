@@ -33,7 +33,7 @@ def here(tmp_path_factory):
     lines = [f"{a:.6f},{w},{b}" for a, w, b in zip(x, rng.integers(1, 4, 120), y, strict=True)]
     (where / "t.csv").write_text("x,w,y\n" + "\n".join(lines) + "\n")
     tb.fit(where / "t.csv", label="y", ignore=["w"], numeric="gaussian").save(where / "t.tally")
-    tb.fit(where / "t.csv", label="y", weight="w", numeric="gaussian").save(where / "heavy.tally")
+    tb.fit(where / "t.csv", label="y", sample_weight="w", numeric="gaussian").save(where / "heavy.tally")
     return where
 
 
@@ -45,7 +45,7 @@ def test_leave_one_out_is_that_of_the_library(here, tally):
         assert found == json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--json"))  # the rows are recognised
         with_themselves = tb.evaluate(model, here / "t.csv", leave_one_out=False)
         assert found["log_loss"] > with_themselves.log_loss
-    told = json.loads(tally("evaluate", "heavy.tally", "t.csv", "--leave-one-out", "--weight", "w", "--json"))
+    told = json.loads(tally("evaluate", "heavy.tally", "t.csv", "--leave-one-out", "--sample-weight", "w", "--json"))
     assert told["log_loss"] == found["log_loss"]
 
 
@@ -54,7 +54,7 @@ def test_leave_one_out_is_that_of_the_library(here, tally):
 )
 def test_a_threshold_that_was_selected_on_the_same_rows_is_named(tally, capsys, rule, optimistic):
     command = typer.main.get_command(app)
-    tally("decide", "t.tally", "--in-place", "--class", "yes", *rule)
+    tally("decide", "t.tally", "--in-place", "--positive", "yes", *rule)
     command.main(["evaluate", "t.tally", "t.csv", "--leave-one-out"], standalone_mode=False)
     assert ("slightly optimistic: decision threshold" in capsys.readouterr().err) == optimistic
     tally("decide", "t.tally", "--in-place", "--most-probable")
@@ -96,14 +96,14 @@ def test_compare_answers_in_words_and_in_json(here, tally):
         (["evaluate", "t.csv", "--label", "y", "--leave-one-out"], "a model and the data it has learned"),
         (["evaluate", "t.tally", "t.csv", "--prequential"], "without a model"),
         (["evaluate", "t.csv", "--label", "y", "--every", "5"], "--every only with --prequential"),
-        (["evaluate", "t.csv", "--label", "y", "--weight", "w"], "--weight only with --leave-one-out"),
+        (["evaluate", "t.csv", "--label", "y", "--sample-weight", "w"], "--sample-weight only with --leave-one-out"),
         (["evaluate", "t.csv", "--label", "y", "--bootstrap", "1"], "--bootstrap to be an integer of at least 100"),
         (["evaluate", "t.tally", "t.csv", "--folds", "5"], "--folds only for cross-validation of data, got a model"),
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--folds", "3"], "--folds only .*, got --prequential"),
         (["evaluate", "t.csv", "--label", "y", "--folds", "1"], "--folds to be an integer of at least 2"),
         (["evaluate", "t.tally", "t.csv", "--numeric", "gaussian"], "options of fit only with data"),
         (["fit", "t.csv", "--label", "y", "--table", "t"], r"a database, a workbook or a zip archive .*, got 't.csv'"),
-        (["explain", "t.tally", "t.csv", "--for", "no", "--against", "no"], "different classes, got 'no'"),
+        (["explain", "t.tally", "t.csv", "--positive", "no", "--against", "no"], "different classes, got 'no'"),
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every to be an integer"),
         (["compare", "t.csv"], "--label COL"),
         (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: integers"),

@@ -24,7 +24,7 @@ def run(*arguments):
 
 
 def fitted(data=LETTERS / "mail", **options):
-    return tb.fit(data, label="label", only=["text"], families={"text": tb.Text(**options)}, weights=None)
+    return tb.fit(data, label="label", only=["text"], families={"text": tb.Text(**options)}, column_weights=None)
 
 
 def is_spam(model, text):
@@ -273,7 +273,7 @@ def test_addresses_are_words():
 def test_a_crafted_collision_needs_the_key(rows):
     """A nonsense word that shares a bucket with a good one under one key does nothing under another."""
     families = [tb.Text("counts", "once", k=0.25, buckets=1024, key=key) for key in KEYS]
-    known, secret = (tb.fit(rows, label="label", families={"text": family}, weights=None) for family in families)
+    known, secret = (tb.fit(rows, label="label", families={"text": family}, column_weights=None) for family in families)
     buckets = families[0].numbers()
     crafted = [word for word in (f"word{i}" for i in range(20_000)) if buckets.number(word) == buckets.number("sunday")]
     assert len(crafted) >= 5

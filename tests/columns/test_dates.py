@@ -139,7 +139,7 @@ def test_words_among_dates_are_missing_counted_and_said():
     with pytest.warns(
         DataWarning, match=r"column 'd': 2 cells are not dates, such as 'unknown': read as missing"
     ) as seen:
-        model = tb.fit({"d": days, "y": [0, 1] * 50}, label="y", weights=None)
+        model = tb.fit({"d": days, "y": [0, 1] * 50}, label="y", column_weights=None)
     assert len([one for one in seen if issubclass(one.category, DataWarning)]) == 1
     with pytest.warns(DataWarning, match="1 cell is not a date, such as 'never'"):
         scores = model.log_joint({"d": ["never", "2024-01-01"]})
@@ -206,7 +206,7 @@ def test_models_that_read_dates_differently_do_not_merge():
 
 
 def test_new_columns_of_dates_are_learned_and_forgotten():
-    model = tb.fit({"x": [1, 2, 3, 4], "y": ["a", "b"] * 2}, label="y", weights=None)
+    model = tb.fit({"x": [1, 2, 3, 4], "y": ["a", "b"] * 2}, label="y", column_weights=None)
     before = model.copy()
     more = {"x": [1, 2], "d": ["2024-01-01", "2025-06-03"], "y": ["a", "b"]}
     model.learn(more)

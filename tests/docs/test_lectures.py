@@ -25,25 +25,25 @@ def presence(sentence):
 
 def sentences(**options):
     rows = [presence(text) | {"animal": label} for text, label in SENTENCES]
-    return tb.fit(rows, label="animal", families=dict.fromkeys(WORDS, "bernoulli"), **options, weights=None)
+    return tb.fit(rows, label="animal", families=dict.fromkeys(WORDS, "bernoulli"), **options, column_weights=None)
 
 
 def test_a_sentence_by_maximum_likelihood():
-    model = sentences(estimate="mle", prior_smoothing=0)
+    model = sentences(estimate="mle", class_smoothing=0)
     joint = np.exp(model.log_joint(presence("it is a random sentence"))[0])
     assert joint == pytest.approx([0.2, float(Fraction(4, 5) * Fraction(3, 4) ** 5)])
     assert model.predict_proba(presence("it is a random sentence"))[0, 1] == pytest.approx(0.487, abs=5e-4)
 
 
 def test_a_sentence_that_maximum_likelihood_rules_out():
-    model = sentences(estimate="mle", prior_smoothing=0)
+    model = sentences(estimate="mle", class_smoothing=0)
     with pytest.warns(tb.RuledOutWarning):
         p = model.predict_proba([presence("that dog was my puppy")])
     assert p[0] == pytest.approx([1 / 5, 4 / 5])
 
 
 def test_a_sentence_with_laplace():
-    model = sentences(smoothing=1.0, prior_smoothing=1.0)
+    model = sentences(smoothing=1.0, class_smoothing=1.0)
     joint = np.exp(model.log_joint(presence("this dog was my puppy"))[0])
     assert joint[1] == pytest.approx(0.00032, abs=1e-5)  # the notes cut their digits off
     assert joint[0] == pytest.approx(0.00052, abs=1e-5)
@@ -54,7 +54,7 @@ def test_the_same_sentences_as_a_bag_of_words():
     """Multinomial counts: theta is the share of a word among all words of the class."""
     bags = {"text": [text.split() for text, _ in SENTENCES], "animal": [label for _, label in SENTENCES]}
     model = tb.fit(
-        bags, label="animal", estimate="mle", prior_smoothing=0, families={"text": "multinomial"}, weights=None
+        bags, label="animal", estimate="mle", class_smoothing=0, families={"text": "multinomial"}, column_weights=None
     )
     n_words = sum(len(text.split()) for text, label in SENTENCES if label == 1)
     log_is = model.log_joint({"text": [["is"]]})[0, 1] - model.log_joint({"text": [[]]})[0, 1]
@@ -72,7 +72,7 @@ def test_the_cancer_test():
 
 def test_laplace_and_the_sunrise():
     """Laplace's day by day: a Bernoulli with k = 1 after 1,826,213 sunrises."""
-    model = tb.fit({"sun": [True], "y": [0]}, label="y", weight=[1_826_213], smoothing=1.0, weights=None)
+    model = tb.fit({"sun": [True], "y": [0]}, label="y", sample_weight=[1_826_213], smoothing=1.0, column_weights=None)
     p = math.exp(model.log_joint({"sun": True})[0, 0])
     assert p == pytest.approx(1_826_214 / 1_826_215, rel=1e-15)
 
@@ -80,7 +80,7 @@ def test_laplace_and_the_sunrise():
 def test_the_smoothed_estimate_runs_from_frequency_to_uniform():
     data = {"x": ["a", "a", "b"], "y": [0, 0, 0]}
     for k, wanted in [(0, 2 / 3), (1, 3 / 5), (100, 102 / 203), (math.inf, 1 / 2)]:
-        model = tb.fit(data, label="y", smoothing=k, weights=None)
+        model = tb.fit(data, label="y", smoothing=k, column_weights=None)
         assert math.exp(model.log_joint({"x": "a"})[0, 0]) == pytest.approx(wanted)
 
 
@@ -89,14 +89,16 @@ def test_maximum_likelihood_minimises_the_objective_and_the_objective_splits():
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(int)
     data = {"f": (rng.random(200) < 0.2 + 0.5 * y).astype(int), "x": rng.normal(size=200) + y, "y": y}
-    best = tb.fit(data, label="y", numeric="gaussian", estimate="mle", prior_smoothing=0, weights=None).objective(data)
+    best = tb.fit(
+        data, label="y", numeric="gaussian", estimate="mle", class_smoothing=0, column_weights=None
+    ).objective(data)
     pi = y.mean()
     assert best.prior == pytest.approx(-(y * np.log(pi) + (1 - y) * np.log(1 - pi)).sum())
     assert best.total == pytest.approx(best.prior + best.columns["f"] + best.columns["x"])
     for k in (0.5, 2.0, 10.0):
-        other = tb.fit(data, label="y", numeric="gaussian", smoothing=k, prior_smoothing=k, weights=None).objective(
-            data
-        )
+        other = tb.fit(
+            data, label="y", numeric="gaussian", smoothing=k, class_smoothing=k, column_weights=None
+        ).objective(data)
         assert other.prior > best.prior
         assert other.columns["f"] > best.columns["f"]
         assert other.columns["x"] > best.columns["x"]
@@ -104,7 +106,7 @@ def test_maximum_likelihood_minimises_the_objective_and_the_objective_splits():
 
 def test_gaussian_maximum_likelihood_is_the_mean_and_variance_by_n():
     x = [1.0, 2.0, 4.0]
-    (row,) = tb.fit({"x": x, "y": [0] * 3}, label="y", numeric="gaussian", weights=None).describe().columns["x"]
+    (row,) = tb.fit({"x": x, "y": [0] * 3}, label="y", numeric="gaussian", column_weights=None).describe().columns["x"]
     assert row["mean"] == pytest.approx(7 / 3)
     assert row["sd"] ** 2 == pytest.approx(np.var(x))
 
@@ -113,7 +115,7 @@ def test_log_sum_exp_does_not_underflow_at_a_thousand_features():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     X = (rng.random((100, 1000)) < 0.5 + 0.02 * y[:, None]).astype(int)
-    model = tb.fit(X, label=y, families="bernoulli", smoothing=1.0, weights=None)
+    model = tb.fit(X, label=y, families="bernoulli", smoothing=1.0, column_weights=None)
     log_joint = model.log_joint(X)
     assert log_joint.max() < -600
     direct = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
@@ -130,7 +132,11 @@ def test_the_film_data(shared_data):
     films = films.sample(frac=1, random_state=0)
     columns = ["Year", "Body_Count", "Genre", "R"]
     model = tb.fit(
-        films[columns][:200], label="R", families={"Genre": "tags", "Year": "gaussian"}, smoothing=1.0, weights=None
+        films[columns][:200],
+        label="R",
+        families={"Genre": "tags", "Year": "gaussian"},
+        smoothing=1.0,
+        column_weights=None,
     )
     test = films[columns][200:]
     accuracy = (model.predict(test) == test["R"].to_numpy()).mean()
@@ -141,5 +147,5 @@ def test_iris():
     from sklearn.datasets import load_iris
 
     iris = load_iris()
-    model = tb.fit(iris.data[:, :2], label=iris.target, numeric="gaussian", estimate="mle", weights=None)
+    model = tb.fit(iris.data[:, :2], label=iris.target, numeric="gaussian", estimate="mle", column_weights=None)
     assert (model.predict(iris.data[:, :2]) == iris.target).mean() == pytest.approx(0.78, abs=0.01)

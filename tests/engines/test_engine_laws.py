@@ -18,9 +18,9 @@ from tallybayes.model.saved_model import dumps
     "options",
     [
         {},
-        {"weight": "w"},
+        {"sample_weight": "w"},
         {"dependence": "one"},
-        {"weights": None, "numeric": "gaussian"},
+        {"column_weights": None, "numeric": "gaussian"},
         {"class_weight": "balanced", "missing_as_value": True, "ignore": ["when", "w"]},
     ],
     ids=["default", "weighted rows", "dependence", "gaussian", "class weights"],
@@ -58,7 +58,7 @@ def test_combining_is_associative_and_commutative_with_an_identity(data, table):
 @settings(max_examples=60)
 @given(data=st.data(), table=rows)
 def test_any_pieces_give_the_model_of_all_rows(data, table):
-    options = {"families": families_of(table), "weights": data.draw(st.sampled_from(["auto", None]))}
+    options = {"families": families_of(table), "column_weights": data.draw(st.sampled_from(["auto", None]))}
     if not table:
         return
     plan = engines.plan_fit(table, LABEL, **options)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from mixed_frame import mixed
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
@@ -60,7 +61,7 @@ def test_labels_of_every_type(as_y):
 
 def test_the_estimator_fits_the_model_that_fit_returns():
     frame, y = mixed()
-    options = {"families": {"kilos": "gaussian"}, "ignore": ["legs"], "smoothing": 2.0, "prior": "uniform"}
+    options = {"families": {"kilos": "gaussian"}, "ignore": ["legs"], "smoothing": 2.0, "class_prior": "uniform"}
     one = NaiveBayesClassifier(**options).fit(frame, y)
     model = tb.fit(frame, y, **options)
     assert one.model_ == model
@@ -87,13 +88,13 @@ def test_numpy_and_sparse_matrices():
 
 def test_frames_match_by_name_and_matrices_by_position():
     frame, y = load_iris(return_X_y=True, as_frame=True)
-    one = NaiveBayesClassifier(weights=None).fit(frame, y)
+    one = NaiveBayesClassifier(column_weights=None).fit(frame, y)
     expected = one.predict_proba(frame)
     with pytest.raises(ValueError, match="feature names should match"):
         one.predict(frame.iloc[:, ::-1])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert np.array_equal(one.predict_proba(frame.to_numpy()), expected)
-    other = NaiveBayesClassifier(weights=None).fit(frame.to_numpy(), y)
+    other = NaiveBayesClassifier(column_weights=None).fit(frame.to_numpy(), y)
     with pytest.warns(UserWarning, match="was fitted without feature names"):
         np.testing.assert_allclose(other.predict_proba(frame), expected)  # columns are added up in the order of names
     assert not hasattr(other, "feature_names_in_")
@@ -116,7 +117,7 @@ def test_partial_fit_equals_fit_and_accepts_new_labels():
         "tame": "bernoulli",
         "likes": "tags",
     }
-    whole = NaiveBayesClassifier(families=families, weights=None).fit(frame, y)
+    whole = NaiveBayesClassifier(families=families, column_weights=None).fit(frame, y)
     parts = NaiveBayesClassifier(families=families)
     for start in range(0, 300, 40):
         parts.partial_fit(frame[start : start + 40], y[start : start + 40])
@@ -177,11 +178,16 @@ def test_class_weights():
     X, y = load_iris(return_X_y=True)
     X, y = X[:120], y[:120]
     heavy = NaiveBayesClassifier(class_weight={2: 5}).fit(X, y)
-    assert heavy.model_ == NaiveBayesClassifier().fit(X, y, sample_weight=np.where(y == 2, 5, 1)).model_
-    balanced = NaiveBayesClassifier(class_weight="balanced").fit(X, y)
-    np.testing.assert_allclose(balanced.class_count_, 40)
-    with pytest.raises(ValueError, match="not supported for partial_fit"):
-        balanced.partial_fit(X, y)
+    plain = NaiveBayesClassifier().fit(X, y)
+    odds = [p[:, 2] / p[:, 1] for p in (one.predict_proba(X) for one in (plain, heavy))]
+    np.testing.assert_allclose(odds[1], 5 * odds[0])
+    assert heavy.class_count_.tolist() == plain.class_count_.tolist() == [50, 50, 20]
+    alike = tb.fit(X, y, class_weight={2: 5})
+    assert np.array_equal(heavy.predict_proba(X), alike.predict_proba(X))
+    balanced = NaiveBayesClassifier(class_weight="balanced", column_weights=None)
+    uniform = NaiveBayesClassifier(class_prior="uniform", column_weights=None).fit(X, y)
+    for one in (balanced.fit(X, y), clone(balanced).partial_fit(X, y)):
+        np.testing.assert_allclose(one.predict_proba(X), uniform.predict_proba(X))
     with pytest.raises(ValueError, match="class_weight"):
         NaiveBayesClassifier(class_weight={"x": 1}).fit(X, y)
 
@@ -281,8 +287,10 @@ def test_other_numbers_in_a_column_fitted_on_0_and_1():
 def test_class_weights_of_labels_that_appear_later():
     one = NaiveBayesClassifier(class_weight={"a": 2, "b": 3}).partial_fit([[1.0], [2.0]], ["a", "c"])
     one.partial_fit([[3.0]], ["b"])
-    assert one.class_count_.tolist() == [2, 3, 1]
-    with pytest.raises(ValueError, match="labels that are not in y"):
+    same = NaiveBayesClassifier().partial_fit([[1.0], [2.0]], ["a", "c"]).partial_fit([[3.0]], ["b"])
+    weighted = same.predict_proba([[2.5]]) * [2, 3, 1]
+    np.testing.assert_allclose(one.predict_proba([[2.5]]), weighted / weighted.sum())
+    with pytest.raises(ValueError, match="class_weight for classes of the data, got 'b'"):
         one.fit([[1.0], [2.0]], ["a", "c"])
     with pytest.raises(ValueError, match="Input y contains NaN"):
         one.fit([[1.0], [2.0]], ["a", None])
@@ -294,7 +302,7 @@ def test_fitting_without_usable_rows_or_columns():
         NaiveBayesClassifier().fit(names, np.arange(30) % 2)
     with pytest.raises(ValueError, match="2"):
         NaiveBayesClassifier().fit(np.arange(30.0), np.arange(30) % 2)
-    with pytest.raises(ValueError, match="class_weight: expected numbers that are not negative"):
+    with pytest.raises(ValueError, match="class_weight to be None, 'balanced', or a dict of weights above 0"):
         NaiveBayesClassifier(class_weight={0: -1}).fit([[1.0], [2.0]], [0, 1])
 
 

@@ -232,7 +232,7 @@ def test_multinomial_bags_equal_those_of_river():
         ("Chinese Macao", "yes"),
         ("Tokyo Japan Chinese", "no"),
     ]
-    mine = feature_extraction.BagOfWords(lowercase=False) | NaiveBayes(bag="counts", prior_smoothing=0.0)
+    mine = feature_extraction.BagOfWords(lowercase=False) | NaiveBayes(bag="counts", class_smoothing=0.0)
     theirs = feature_extraction.BagOfWords(lowercase=False) | naive_bayes.MultinomialNB(alpha=1)
     for text, label in docs:
         mine.learn_one(text, label)

@@ -209,7 +209,7 @@ def test_invalid_arguments_are_refused():
         {"sizes": [1.5, "x"]},
         {"folds": 1},
         {"seed": -1},
-        {"weight": "x"},
+        {"sample_weight": "x"},
     ):
         with pytest.raises(ParameterError):
             tb.compare(made(), label="y", **wrong)

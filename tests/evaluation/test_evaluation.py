@@ -311,9 +311,9 @@ def test_leave_one_out_reads_weights_from_a_file(tmp_path):
     weights = [1, 2, 1, 3, 1, 1, 2, 1, 1, 1]
     lines = [f"{k or ''},{s or ''},{p or ''},{w}" for k, s, p, w in zip(*PETS.values(), weights, strict=True)]
     path.write_text("kind,size,pet,w\n" + "\n".join(lines) + "\n")
-    model = tb.fit(path, label="pet", weight="w", **HOW)
+    model = tb.fit(path, label="pet", sample_weight="w", **HOW)
     found = tb.evaluate(model, path, leave_one_out=True)
-    given_weights = tb.evaluate(model, PETS, leave_one_out=True, weight=weights)
+    given_weights = tb.evaluate(model, PETS, leave_one_out=True, sample_weight=weights)
     assert found.log_loss == pytest.approx(given_weights.log_loss, rel=1e-12)
     assert found.n_rows == 9
 
@@ -321,7 +321,7 @@ def test_leave_one_out_reads_weights_from_a_file(tmp_path):
 def test_weights_without_leave_one_out_and_data_without_labels_are_refused():
     model = tb.fit(PETS, label="pet", **HOW)
     with pytest.raises(ParameterError, match="only with leave_one_out"):
-        tb.evaluate(model, PETS, weight=[1] * 10)
+        tb.evaluate(model, PETS, sample_weight=[1] * 10)
     with pytest.raises(DataError, match="rows with a label"):
         tb.evaluate(model, {"kind": ["a"], "pet": [None]})
 
@@ -335,7 +335,7 @@ def test_predictions_follow_the_decision_and_calibration_of_the_model():
     assert found.abstained == predicted.count(None) > 0
     assert found.n_rows == plain.n_rows == 9
     assert found.log_loss == plain.log_loss
-    model.decision = tb.Decision(label="dog", threshold=0.01)
+    model.decision = tb.Decision(positive="dog", threshold=0.01)
     assert tb.evaluate(model, PETS).per_class()[1]["recall"] == 1
     model.decision = None
     model.calibrate(PETS)

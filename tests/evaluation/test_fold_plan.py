@@ -92,7 +92,7 @@ def test_a_hold_out_of_groups_and_of_the_last_in_time():
 def test_evaluations_are_those_of_models_fitted_by_hand():
     """A block is scored by the model of the blocks before it, a hold-out by the model of the other rows."""
     for request, train in (({"folds": 3, "time": "when"}, lambda p, k: p < k), ({"holdout": 0.3}, lambda p, k: p != k)):
-        options = {"ignore": ["who"], "weights": None, "families": {"x": "gaussian", "when": "poisson"}}
+        options = {"ignore": ["who"], "column_weights": None, "families": {"x": "gaussian", "when": "poisson"}}
         parts, plan = parts_of(ROWS, **request)
         total = tb.Evaluation()
         for part in plan.tested:

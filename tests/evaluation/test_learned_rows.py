@@ -55,7 +55,7 @@ def test_the_order_and_the_format_of_learned_rows_do_not_matter(model, tmp_path)
 
 def test_rows_in_closed_form_are_said_to_be_left_out_one_by_one():
     rows = {"x": [1.0, 2.0, 4.0, 3.5, 1.5, 5.0], "y": ["a", "a", "b", "b", "a", "b"]}
-    model = tb.fit(rows, label="y", numeric="gaussian", weights=None)
+    model = tb.fit(rows, label="y", numeric="gaussian", column_weights=None)
     found = tb.evaluate(model, rows)
     assert found.split == "training rows, scored by leave-one-out: each by a model without it"
     assert found.log_loss == tb.evaluate(model, rows, leave_one_out=True).log_loss
@@ -85,7 +85,7 @@ def test_a_model_that_has_learned_more_rows_makes_no_claim(model):
 
 def test_weighted_rows_are_found_by_their_weights():
     rows = visits() | {"times": [1 + i % 3 for i in range(200)]}
-    model = tb.fit(rows, label="ill", weight="times", families={"note": "text"})
+    model = tb.fit(rows, label="ill", sample_weight="times", families={"note": "text"})
     assert tb.evaluate(model, reordered(rows)).split == BY_FOLDS
     assert tb.evaluate(model, visits()).split == ""  # without their weights the rows have other sums
     assert tb.evaluate(model, rows | {"times": [1] * 200}).split == ""

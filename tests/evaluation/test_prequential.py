@@ -31,7 +31,7 @@ def test_every_block_is_scored_by_the_model_of_the_rows_before_it():
     found = tb.prequential(table, label="y", every=25, **HOW)
     for row, start in zip(found.rows, range(25, 130, 25), strict=True):
         block = tb.evaluate(
-            tb.fit(part(table, 0, start), label="y", **HOW, weights=None), part(table, start, start + 25)
+            tb.fit(part(table, 0, start), label="y", **HOW, column_weights=None), part(table, start, start + 25)
         )
         expected += block
         assert row == {
@@ -50,7 +50,7 @@ def test_every_block_is_scored_by_the_model_of_the_rows_before_it():
 def test_blocks_can_be_single_rows():
     table = made(40)
     found = tb.prequential(table, label="y", every=1, **HOW)
-    model = tb.fit(part(table, 0, 1), label="y", **HOW, weights=None)
+    model = tb.fit(part(table, 0, 1), label="y", **HOW, column_weights=None)
     right = 0
     for i in range(1, 40):
         right += model.predict(part(table, i, i + 1))[0] == table["y"][i]
@@ -121,8 +121,8 @@ def test_invalid_arguments_are_refused():
     for every in (0, -1, 2.5, "x"):
         with pytest.raises(ParameterError, match="every"):
             tb.prequential(made(20), label="y", every=every)
-    with pytest.raises(ParameterError, match="the name of an option, got 'weight'"):
-        tb.prequential({**made(20), "w": [1] * 20}, label="y", weight="w")
+    with pytest.raises(ParameterError, match="the name of an option, got 'sample_weight'"):
+        tb.prequential({**made(20), "w": [1] * 20}, label="y", sample_weight="w")
     with pytest.raises(DataError, match="after the first block"):
         tb.prequential(made(10), label="y")
     with pytest.raises(DataError, match="label column"):

@@ -56,10 +56,10 @@ def test_under_a_threshold_the_explanation_is_about_the_answer_and_says_what_the
     calibrated, threshold, answer
 ):
     rows = {"x": ["a", "a", "b", "b", "a"] * 8, "z": ["u", "v", "u", "v", "v"] * 8, "y": ["no", "yes"] * 20}
-    model = tb.fit(rows, "y", weights=None)
+    model = tb.fit(rows, "y", column_weights=None)
     if calibrated:
         model.calibration = tb.Calibration("temperature", 2.0)
-    model.decision = tb.Decision(label="yes", threshold=threshold)
+    model.decision = tb.Decision(positive="yes", threshold=threshold)
     one = model.explain({"x": ["a"], "z": ["u"]})[0]
     text = one.shown(units="log-odds")
     assert text.startswith(f"{answer} with probability")
@@ -76,5 +76,5 @@ def test_without_a_threshold_there_is_no_such_line():
     model = tb.fit(rows, "y")
     assert "threshold" not in str(model.explain({"x": ["a"]})[0])
     assert model.explain({"x": ["a"]})[0].to_dict()["decision"] is None
-    model.decision = tb.Decision(label="p", threshold=0.1)  # three classes: one number does not decide
+    model.decision = tb.Decision(positive="p", threshold=0.1)  # three classes: one number does not decide
     assert "\nthreshold" not in str(model.explain({"x": ["a"]})[0])

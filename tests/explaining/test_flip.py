@@ -180,7 +180,7 @@ def test_a_tie_goes_to_the_label_first_in_order():
 
 
 rules = st.one_of(
-    st.builds(lambda t: Decision(label=0, threshold=t), st.sampled_from([0.1, 0.3, 0.7, 0.95])),
+    st.builds(lambda t: Decision(positive=0, threshold=t), st.sampled_from([0.1, 0.3, 0.7, 0.95])),
     st.builds(lambda c: Decision(costs={0: {1: c}}), st.sampled_from([0.2, 3.0, 20.0])),
     st.builds(lambda a: Decision(abstain=a), st.sampled_from([0.5, 0.8, 0.99])),
 )
@@ -210,10 +210,10 @@ def test_the_flip_of_a_model_follows_its_decision_rule():
     rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
     model = tb.fit(rows, label="y", smoothing=1)
     assert str(model.explain({"x": "b"})[0].flip()) == "without x it would be G"
-    model.decision = tb.Decision(label="R", threshold=0.2)
+    model.decision = tb.Decision(positive="R", threshold=0.2)
     (one,) = model.explain({"x": "a"})
     assert (one.answer, one.flip()) == ("R", None)  # P(R) is at least 0.2 with and without x
-    model.decision = tb.Decision(label="R", threshold=0.6)
+    model.decision = tb.Decision(positive="R", threshold=0.6)
     assert str(model.explain({"x": "b"})[0].flip()) == "without x it would be G"
     model.decision = tb.Decision(abstain=0.6)
     assert str(model.explain({"x": "b"})[0].flip()) == "without x there would be no answer"
@@ -240,7 +240,7 @@ def test_the_command_says_it_under_the_table(tmp_path):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     assert run().splitlines()[-1] == "without b it would be p"
-    assert run("--for", "p", "--against", "q").splitlines()[-1] == "without b it would be p"
+    assert run("--positive", "p", "--against", "q").splitlines()[-1] == "without b it would be p"
     assert json.loads(run("--json"))[0]["flip"]["columns"] == ["b"]
 
 
@@ -249,8 +249,8 @@ def test_the_flip_of_many_columns_starts_from_the_answer_of_the_rule_not_from_th
     rng = np.random.default_rng(0)
     y = rng.choice(["no", "yes"], 400, p=[0.9, 0.1])
     rows = {f"x{i}": rng.normal(size=400) + 0.4 * (y == "yes") for i in range(40)} | {"y": y}
-    model = tb.fit(rows, "y", numeric="gaussian", weights=None)
-    model.decision = tb.Decision(label="yes", threshold=0.05)
+    model = tb.fit(rows, "y", numeric="gaussian", column_weights=None)
+    model.decision = tb.Decision(positive="yes", threshold=0.05)
     p = model.predict_proba(rows)[:, 1]
     row = int(np.flatnonzero((p > 0.1) & (p < 0.4))[0])  # answered yes, but no is more probable
     one = {name: column[[row]] for name, column in rows.items() if name != "y"}
@@ -265,7 +265,7 @@ def test_where_there_is_no_answer_a_set_may_give_one():
     rng = np.random.default_rng(1)
     y = rng.choice(["no", "yes"], 300)
     rows = {f"x{i}": rng.normal(size=300) + 0.5 * (y == "yes") for i in range(30)} | {"y": y}
-    model = tb.fit(rows, "y", numeric="gaussian", weights=None)
+    model = tb.fit(rows, "y", numeric="gaussian", column_weights=None)
     model.decision = tb.Decision(abstain=0.9)
     row = int(np.flatnonzero(model.predict_proba(rows).max(axis=1) < 0.7)[0])
     one = {name: column[[row]] for name, column in rows.items() if name != "y"}

@@ -77,7 +77,8 @@ def test_cumulants_of_counts_equal_high_precision_arithmetic(x, shape, rate):
 def test_tiny_equal_weights_leave_maximum_likelihood_as_it_is(name, weight):
     values, y = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0], ["a", "b"] * 4
     plain, tiny = (
-        tb.fit({"x": values}, y, weight=w, families={"x": name}, estimate="mle") for w in (None, np.full(8, weight))
+        tb.fit({"x": values}, y, sample_weight=w, families={"x": name}, estimate="mle")
+        for w in (None, np.full(8, weight))
     )
     np.testing.assert_allclose(tiny.predict_proba({"x": values}), plain.predict_proba({"x": values}), rtol=1e-9)
     assert loads(dumps(tiny)) == tiny
@@ -89,18 +90,18 @@ def test_tiny_weights_give_finite_probabilities(name, smoothing):
     rng = np.random.default_rng(1)
     table = {"x": rng.integers(0, 2, 12).astype(float)}
     weight = rng.choice([5e-324, 1e-320, 1e-310, 1e-290, 1.0], 12)
-    model = tb.fit(table, [0, 1, 2] * 4, weight=weight, families={"x": name}, smoothing=smoothing)
+    model = tb.fit(table, [0, 1, 2] * 4, sample_weight=weight, families={"x": name}, smoothing=smoothing)
     assert np.isfinite(model.predict_proba(table)).all()
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_class_or_value_of_the_least_weight_has_a_finite_score(name):
     table = {"x": [1.0, 0.0, 1.0, 0.0]}
-    model = tb.fit(table, ["p", "p", "q", "q"], weight=[5e-324, 1.0, 1000.0, 5e-324], families={"x": name})
+    model = tb.fit(table, ["p", "p", "q", "q"], sample_weight=[5e-324, 1.0, 1000.0, 5e-324], families={"x": name})
     assert np.isfinite(model.log_joint(table)).all()
 
 
-@pytest.mark.parametrize("option", ["smoothing", "prior_smoothing"])
+@pytest.mark.parametrize("option", ["smoothing", "class_smoothing"])
 def test_smoothing_that_would_overflow_is_refused(option):
     for k in (1e308, 1.1e100):
         with pytest.raises(ParameterError, match=r"1e\+100, or inf"):

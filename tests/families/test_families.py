@@ -276,7 +276,7 @@ def test_auto_smoothing_makes_a_useless_column_silent_and_a_telling_one_loud():
     y = rng.integers(0, 2, 2000)
     noise = [f"v{i}" for i in rng.integers(0, 200, 2000)]
     telling = [f"w{i}" for i in y * 5 + rng.integers(0, 5, 2000)]
-    model = tb.fit({"noise": noise, "telling": telling}, label=y, weights=None)
+    model = tb.fit({"noise": noise, "telling": telling}, label=y, column_weights=None)
     (one,) = model.explain({"noise": ["v3"], "telling": ["w7"]})
     odds = one.log_odds(1, 0)
     assert abs(odds["noise"]) < 0.1
@@ -327,34 +327,44 @@ def test_scikit_learn_agrees_on_the_classical_estimates():
     import scipy.sparse as sp
 
     bags = sp.csr_array(counts)
-    kw = {"smoothing": 1.0, "prior_smoothing": 0}
+    kw = {"smoothing": 1.0, "class_smoothing": 0}
     pairs = [
-        (BernoulliNB().fit(flags, y), flags, tb.fit(flags, label=y, families="bernoulli", **kw, weights=None), flags),
-        (
-            CategoricalNB().fit(flags, y),
-            flags,
-            tb.fit(flags, label=y, families="categorical", **kw, weights=None),
-            flags,
-        ),
-        (MultinomialNB().fit(counts, y), counts, tb.fit(bags, label=y, **kw, weights=None), bags),
         (
             BernoulliNB().fit(flags, y),
             flags,
-            tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw, weights=None),
+            tb.fit(flags, label=y, families="bernoulli", **kw, column_weights=None),
+            flags,
+        ),
+        (
+            CategoricalNB().fit(flags, y),
+            flags,
+            tb.fit(flags, label=y, families="categorical", **kw, column_weights=None),
+            flags,
+        ),
+        (MultinomialNB().fit(counts, y), counts, tb.fit(bags, label=y, **kw, column_weights=None), bags),
+        (
+            BernoulliNB().fit(flags, y),
+            flags,
+            tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw, column_weights=None),
             bags > 1,
         ),
         (
             ComplementNB().fit(counts, y),
             counts,
             tb.fit(
-                bags, label=y, families={"x": "multinomial:complement"}, smoothing=1.0, prior="uniform", weights=None
+                bags,
+                label=y,
+                families={"x": "multinomial:complement"},
+                smoothing=1.0,
+                class_prior="uniform",
+                column_weights=None,
             ),
             bags,
         ),
         (
             GaussianNB(var_smoothing=0).fit(counts, y),
             counts,
-            tb.fit(counts, label=y, families="gaussian", estimate="mle", prior_smoothing=0, weights=None),
+            tb.fit(counts, label=y, families="gaussian", estimate="mle", class_smoothing=0, column_weights=None),
             counts,
         ),
     ]

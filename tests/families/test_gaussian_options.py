@@ -19,7 +19,7 @@ def numbers(seed=0, n=40):
 
 def test_with_one_variance_and_one_feature_it_is_linear_discriminant_analysis():
     x, y = numbers()
-    model = tb.fit({"x": x}, label=y, families={"x": "gaussian:shared=True"}, estimate="mle", prior_smoothing=0)
+    model = tb.fit({"x": x}, label=y, families={"x": "gaussian:shared=True"}, estimate="mle", class_smoothing=0)
     theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(x[:, None], y)
     variance = sum(((x[y == c] - x[y == c].mean()) ** 2).sum() for c in (0, 1)) / len(x)
     odds = stats.norm(x[y == 1].mean(), variance**0.5).logpdf(x) - stats.norm(x[y == 0].mean(), variance**0.5).logpdf(x)
@@ -69,7 +69,9 @@ def test_densities_of_the_logarithm_integrate_to_one(shared):
 
 def test_the_logarithm_is_scipys_lognormal():
     x, y = numbers()
-    model = tb.fit({"x": np.exp(x)}, label=y, families={"x": "gaussian:log=True"}, estimate="mle", prior="uniform")
+    model = tb.fit(
+        {"x": np.exp(x)}, label=y, families={"x": "gaussian:log=True"}, estimate="mle", class_prior="uniform"
+    )
     for c in (0, 1):
         own = x[y == c]
         expected = stats.lognorm(s=own.std(), scale=np.exp(own.mean())).logpdf(np.exp(x)) + np.log(0.5)

@@ -31,7 +31,7 @@ def test_words_among_many_longer_tokens_score_as_if_they_were_alone(family, caps
     labels = [i % 3 for i in range(200)]
     options = f"{family}{'' if 'presence' in family else caps}"
     longer, words = (
-        tb.fit({"text": texts}, labels, families={"text": f"{options},{ngrams}"}, weights=None)
+        tb.fit({"text": texts}, labels, families={"text": f"{options},{ngrams}"}, column_weights=None)
         for ngrams in ("ngrams=4,scored_ngrams=1", "ngrams=1")
     )
     for n in (3, 200, 200):  # of few rows, of many, and of many again

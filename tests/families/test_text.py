@@ -67,7 +67,7 @@ def mails(n: int, seed: int = 0, classes: int = 3) -> dict[str, list]:
 
 
 def fit(data, family="text", **options):
-    return tb.fit(data, label="label", families={"text": family}, **options, weights=None)
+    return tb.fit(data, label="label", families={"text": family}, **options, column_weights=None)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_every_law_of_a_family(family):
     [
         ("counts", MultinomialNB(alpha=0.7), {}),
         ("presence", BernoulliNB(alpha=0.7), {}),
-        ("complement", ComplementNB(alpha=0.7), {"prior": "uniform"}),
+        ("complement", ComplementNB(alpha=0.7), {"class_prior": "uniform"}),
     ],
 )
 @pytest.mark.parametrize("ngrams", [1, 2])
@@ -90,7 +90,7 @@ def test_the_same_as_scikit_learn(variant, theirs, options, ngrams):
     data["text"] = [text or "" for text in data["text"]]
     vectorizer = CountVectorizer(ngram_range=(1, ngrams))
     theirs.fit(vectorizer.fit_transform(data["text"]), data["label"])
-    prior = {} if options else {"prior_smoothing": 0.0}
+    prior = {} if options else {"class_smoothing": 0.0}
     model = fit(data, f"text:{variant},{SKLEARN},ngrams={ngrams}", smoothing=0.7, **options, **prior)
     new = [text or "" for text in mails(100, seed=1)["text"]] + ["never seen", "cash " * 50]
     ours = model.predict_proba({"text": new})
@@ -125,7 +125,7 @@ def test_batches_and_order_do_not_matter(family):
         for part in parts[1:]:
             other.learn(part)
         assert other == whole
-        other = tb.fit(pa.concat_tables(parts), label="label", schema=whole.schema, weights=None)
+        other = tb.fit(pa.concat_tables(parts), label="label", schema=whole.schema, column_weights=None)
         assert (other.log_joint(data) == whole.log_joint(data)).all()
 
 
@@ -224,7 +224,7 @@ def test_texts_of_every_kind(column):
         pa.table({"text": column}) if isinstance(column, (pa.Array, pa.ChunkedArray)) else {"text": column},
         label=["a", "a", "b"],
         families={"text": "text:counts"},
-        weights=None,
+        column_weights=None,
     )
     assert (model.log_joint({"text": ["cash", "lunch"]}) == plain.log_joint({"text": ["cash", "lunch"]})).all()
 
@@ -323,9 +323,9 @@ def test_hashed_tokens_have_a_secret_key(tmp_path):
     with pytest.raises(DataError, match="same family"):
         one.merge(two)
     more = mails(50, seed=1)
-    other = tb.fit(more, label="label", schema=one.schema, weights=None)
+    other = tb.fit(more, label="label", schema=one.schema, column_weights=None)
     both = {name: data[name] + more[name] for name in data}
-    assert one.merge(other) == tb.fit(both, label="label", schema=one.schema, weights=None)
+    assert one.merge(other) == tb.fit(both, label="label", schema=one.schema, column_weights=None)
     assert len(one.snapshot().state.statistics.blocks[one.schema.families["text"].counted].tokens["text"].index) == 64
 
 
@@ -366,7 +366,9 @@ def test_any_text_gives_finite_answers(texts, family):
     model = (
         fit({"text": texts, "label": ["a", "b"] * 6}, family)
         if len(texts) == 12
-        else tb.fit({"text": texts}, label=[i % 2 for i in range(len(texts))], families={"text": family}, weights=None)
+        else tb.fit(
+            {"text": texts}, label=[i % 2 for i in range(len(texts))], families={"text": family}, column_weights=None
+        )
     )
     scores = model.predict_proba({"text": [*texts, "something else"]})
     assert np.isfinite(scores).all()
@@ -393,6 +395,6 @@ def test_scripts_without_blanks_are_cut_into_characters():
     fruit, money = ["我喜欢吃苹果和香蕉", "苹果很好吃", "香蕉也很好"], ["股票市场今天上涨", "银行的利率", "股票和银行"]
     data = {"text": fruit * 5 + money * 5, "label": ["fruit"] * 15 + ["money"] * 15}
     data["text"] = [f"{text}{chr(0x4E00 + i)}" for i, text in enumerate(data["text"])]
-    model = tb.fit(data, label="label", weights=None)
+    model = tb.fit(data, label="label", column_weights=None)
     assert model.schema.families["text"].tokens == "characters"
     assert model.predict({"text": ["香蕉", "股票"]}).tolist() == ["fruit", "money"]

@@ -53,7 +53,7 @@ def test_a_bounded_vocabulary_forgets_whatever_it_has_learned(seed):
 def test_lost_tokens_are_neither_there_nor_absent():
     texts = [f"common w{i}" for i in range(90)] + [f"common v{i}" for i in range(10)]
     data = {"text": texts, "label": ["a"] * 90 + ["b"] * 10}
-    model = fit(data, "text:presence,k=1,max_tokens=2", prior="uniform")
+    model = fit(data, "text:presence,k=1,max_tokens=2", class_prior="uniform")
     p = (91 / 92) / (91 / 92 + 11 / 12)  # nothing but "common" has a name
     np.testing.assert_allclose(model.predict_proba({"text": ["common"]}), [[p, 1 - p]])
 
@@ -115,7 +115,7 @@ def test_spans_count_characters_also_behind_half_a_surrogate_pair():
 @pytest.mark.parametrize("kind", [pa.binary_view(), pa.binary(4)], ids=str)
 def test_bytes_of_other_arrow_types(kind):
     texts = pa.array([b"cash", b"noon"], pa.binary()).cast(kind)
-    model = tb.fit(pa.table({"text": texts}), label=["a", "b"], families={"text": "text:counts"}, weights=None)
+    model = tb.fit(pa.table({"text": texts}), label=["a", "b"], families={"text": "text:counts"}, column_weights=None)
     assert model.predict({"text": ["cash", "noon"]}).tolist() == ["a", "b"]
 
 
@@ -132,7 +132,11 @@ def test_many_classes_take_little_memory():
 
 def test_huge_weights_are_counted():
     model = tb.fit(
-        mails(60), label="label", families={"text": "text:counts,k=1"}, weight=np.full(60, 1e10), weights=None
+        mails(60),
+        label="label",
+        families={"text": "text:counts,k=1"},
+        sample_weight=np.full(60, 1e10),
+        column_weights=None,
     )
     assert model.class_counts == {name: n * 1e10 for name, n in fit(mails(60), "text:counts").class_counts.items()}
 

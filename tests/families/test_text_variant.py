@@ -32,7 +32,9 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     rows = [i for i, text in enumerate(data["text"]) if text is not None]
     data = {name: [column[i] for i in rows] for name, column in data.items()}
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float) if weighted else np.ones(len(rows))
-    model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights, weights=None)
+    model = tb.fit(
+        data, label="label", families={"text": family}, smoothing=k, sample_weight=weights, column_weights=None
+    )
     tally = model.snapshot().state.statistics.blocks[family.counted]
     words, n_documents = tally.tokens["text"], tally.n_rows("text").floats()
     data_, offsets = packed(data["text"])
@@ -44,7 +46,12 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     for i in range(len(rows)):
         without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
         other = tb.fit(
-            without, label="label", families={"text": family}, smoothing=k, weight=np.delete(weights, i), weights=None
+            without,
+            label="label",
+            families={"text": family},
+            smoothing=k,
+            sample_weight=np.delete(weights, i),
+            column_weights=None,
         )
         p = other.predict_proba({"text": [data["text"][i]]})[0]
         losses.append(-np.log(p[other.classes.index(data["label"][i])]))
@@ -62,7 +69,7 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     assert str(fit(data.take(order)).schema) == str(whole.schema)
     batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])
     assert str(fit(batches).schema) == str(whole.schema)
-    weighted = tb.fit(data, label="label", families={"text": "text"}, weight=np.ones(600), weights=None)
+    weighted = tb.fit(data, label="label", families={"text": "text"}, sample_weight=np.ones(600), column_weights=None)
     assert str(weighted.schema) == str(whole.schema)
 
 

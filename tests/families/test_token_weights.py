@@ -50,7 +50,7 @@ def test_a_document_alone_scores_as_in_a_batch_with_fractional_weights_and_many_
     bags = [rng.choice(words, size=12).tolist() for _ in range(300)]
     column = [" ".join(bag) for bag in bags] if variant.startswith("text") else bags
     data = {"x": column, "label": rng.integers(0, 11, 300).tolist(), "w": rng.random(300).tolist()}
-    model = tb.fit(data, label="label", weight="w", families={"x": variant})
+    model = tb.fit(data, label="label", sample_weight="w", families={"x": variant})
     together = model.log_joint({"x": column})
     alone = np.concatenate([model.log_joint({"x": column[i : i + 1]}) for i in range(0, 300, 7)])
     assert alone.tobytes() == together[::7].tobytes()
@@ -63,8 +63,8 @@ def test_a_document_alone_scores_as_in_a_batch_with_fractional_weights_and_many_
 def test_a_column_weight_is_folded_into_the_table_of_tokens(family, weight):
     """The scores with a weight are those without, times the weight; one large batch, and rows alone bit for bit."""
     texts, labels = TEXTS * 10, ["a", "b", "c", "a"] * (len(TEXTS) * 10 // 4) + ["a"] * (len(TEXTS) * 10 % 4)
-    plain = tb.fit({"text": texts}, label=labels, families={"text": family}, weights=None)
-    heavy = tb.fit({"text": texts}, label=labels, families={"text": family}, weights={"text": weight})
+    plain = tb.fit({"text": texts}, label=labels, families={"text": family}, column_weights=None)
+    heavy = tb.fit({"text": texts}, label=labels, families={"text": family}, column_weights={"text": weight})
     (predictive,) = heavy.snapshot().scorer.predictives
     assert predictive.folded is not None
     new = [*TEXTS, "prize menu", "unknown", ""]
@@ -79,8 +79,8 @@ def test_a_column_weight_is_folded_into_the_table_of_tokens(family, weight):
 def test_weights_of_tags_and_bags_are_folded_too():
     rows = {"g": [["x", "y"], ["y"], [], ["z", "x"]] * 10, "h": [{"p": 2}, {"q": 1}, {"p": 1, "q": 3}, {}] * 10}
     options = {"label": ["a", "b", "b", "a"] * 10, "families": {"g": "tags", "h": "multinomial"}}
-    plain = tb.fit(rows, **options, weights=None)
-    heavy = tb.fit(rows, **options, weights={"g": 0.5, "h": 2.0})
+    plain = tb.fit(rows, **options, column_weights=None)
+    heavy = tb.fit(rows, **options, column_weights={"g": 0.5, "h": 2.0})
     assert all(predictive.folded is not None for predictive in heavy.snapshot().scorer.predictives)
     empty = {"g": [None], "h": [None]}
     parts = [plain.log_joint({**empty, name: rows[name][:1]}) - plain.log_joint(empty) for name in ("g", "h")]

@@ -38,7 +38,7 @@ def test_layouts(kind, n_classes, tmp_path):
     X, y = matrix(kind), np.arange(ROWS) % n_classes
     found = set()
     for columns in layouts(X).values():
-        model = tb.fit(columns, y, families=kind, weights=None)
+        model = tb.fit(columns, y, families=kind, column_weights=None)
         model.save(tmp_path / "model.tally")
         scores = model.predict_proba(columns)
         left_out = model.leave_one_out(columns, label=y)
@@ -54,5 +54,5 @@ def test_place_of_infinity(kind, layout, rows):
     X[rows - 1, 10] = X[rows - 1, 2] = np.inf  # x10 is named before x2, and comes first among the columns of a model
     columns = {name: values[:rows] for name, values in layouts(X)[layout].items()}
     with pytest.raises(DataError, match="x10") as error:
-        tb.fit(columns, np.arange(rows) % 2, families=kind, weights=None)
+        tb.fit(columns, np.arange(rows) % 2, families=kind, column_weights=None)
     assert error.value.row == rows - 1

@@ -199,16 +199,16 @@ def test_an_error_late_in_a_batch_leaves_the_model_as_it_was(model):
 
 def test_counts_that_leave_64_bits_are_an_error_and_change_nothing():
     data = {"f": [1], "k": ["a"], "g": [1.0], "y": [0]}
-    model = tb.fit(data, label="y", weight=[2.0**62], families={"f": "bernoulli", "g": "gaussian"})
+    model = tb.fit(data, label="y", sample_weight=[2.0**62], families={"f": "bernoulli", "g": "gaussian"})
     before = model.copy()
     with pytest.raises(CountError, match="64 bits"):
-        model.learn(data, weight=[2.0**62])
+        model.learn(data, sample_weight=[2.0**62])
     assert model == before
 
 
 def test_two_to_the_53_rows_and_one_more_are_two_different_models():
     data = {"k": ["a"], "y": [0]}
-    many = tb.fit(data, label="y", weight=[2.0**53])
+    many = tb.fit(data, label="y", sample_weight=[2.0**53])
     more = many.copy()
     more.learn(data)
     assert many != more
@@ -257,18 +257,18 @@ def test_honest_zeros_without_smoothing():
 
 
 def test_infinite_smoothing_is_uniform():
-    model = tb.fit(PETS, label="pet", smoothing=np.inf, prior="uniform")
+    model = tb.fit(PETS, label="pet", smoothing=np.inf, class_prior="uniform")
     assert np.allclose(model.predict_proba(PETS), 1 / 3)
 
 
 def test_priors(model):
     assert np.allclose(np.exp(model.log_joint({})), [[2 / 7, 2 / 7, 3 / 7]])
-    uniform = tb.fit(PETS, label="pet", prior="uniform")
+    uniform = tb.fit(PETS, label="pet", class_prior="uniform")
     assert np.allclose(np.exp(uniform.log_joint({})), 1 / 3)
-    given = tb.fit(PETS, label="pet", prior={"dog": 0.7, "cat": 0.2, "bird": 0.1})
+    given = tb.fit(PETS, label="pet", class_prior={"dog": 0.7, "cat": 0.2, "bird": 0.1})
     assert np.allclose(np.exp(given.log_joint({})), [[0.1, 0.2, 0.7]])
     with pytest.raises(ParameterError, match="none for 'bird'"):
-        tb.fit(PETS, label="pet", prior={"dog": 0.7, "cat": 0.3}).predict_proba({})
+        tb.fit(PETS, label="pet", class_prior={"dog": 0.7, "cat": 0.3}).predict_proba({})
 
 
 @pytest.mark.parametrize(
@@ -278,14 +278,14 @@ def test_priors(model):
         ({"smoothing": "much"}, "expected smoothing to be 'auto', 0, a number"),
         ({"estimate": "map"}, "'bayes' or 'mle'"),
         ({"unseen": "guess"}, "'prior' or 'missing'"),
-        ({"prior": "flat"}, "'empirical', 'uniform', or a dict"),
-        ({"prior": {"dog": 2.0}}, "add up to 1"),
+        ({"class_prior": "flat"}, "'empirical', 'uniform', or a dict"),
+        ({"class_prior": {"dog": 2.0}}, "add up to 1"),
         ({"families": {"sound": "categoricl"}}, "did you mean 'categorical'"),
         ({"families": {"noise": "categorical"}}, "the name of a column"),
         ({"ignore": ["noise"]}, "the name of a column"),
-        ({"weight": "noise"}, "the weight column"),
-        ({"weight": [1, 2, -1, 1]}, "row 2: expected a weight"),
-        ({"weight": [1, 2]}, "4 weights"),
+        ({"sample_weight": "noise"}, "the weight column"),
+        ({"sample_weight": [1, 2, -1, 1]}, "row 2: expected a weight"),
+        ({"sample_weight": [1, 2]}, "4 weights"),
     ],
 )
 def test_arguments_without_meaning_are_refused(options, match):

@@ -130,7 +130,7 @@ def test_labels_and_weights_of_another_length_are_refused(labels: np.ndarray) ->
     weights = np.ones(len(labels))
     for call in (
         lambda: tb.fit(good(), labels),
-        lambda: tb.fit(good(), LABELS, weight=weights),
+        lambda: tb.fit(good(), LABELS, sample_weight=weights),
         lambda: model.learn(good(), label=labels),
         lambda: model.forget(good(), label=labels),
         lambda: model.leave_one_out(good(), label=labels),

@@ -106,7 +106,7 @@ def signups(n=400, seed=0):
     return {"when": when, "size": size.tolist(), "n": rng.integers(0, 90, n).tolist(), "y": y.tolist()}
 
 
-@pytest.mark.parametrize("options", [{}, {"weights": None}, {"dependence": "one"}, {"missing_as_value": True}])
+@pytest.mark.parametrize("options", [{}, {"column_weights": None}, {"dependence": "one"}, {"missing_as_value": True}])
 def test_every_question_has_an_answer(options):
     table = signups()
     model = tb.fit(table, label="y", **options)
@@ -140,7 +140,7 @@ def test_tuning_and_leave_one_out_with_dates():
     tuned = tb.tune(table, label="y", strengths=5)
     assert "when.weekday" in tuned.model.schema.families
     assert tb.evaluate(tuned.model, table).accuracy > 0.7
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     assert np.isfinite(model.leave_one_out(table)).all()
     assert model.predict_interval(table).shape[0] == 300
     assert {row["value"] for row in model.intervals().columns["size"]} == {"S", "M", "L", "XL"}

@@ -83,7 +83,7 @@ def test_threads_do_not_matter(monkeypatch):
 
 
 def test_missing_values_and_new_categories_contribute_nothing():
-    model = tb.fit(frame(names=CELLS), label=LABEL, dependence="one", weights=None)
+    model = tb.fit(frame(names=CELLS), label=LABEL, dependence="one", column_weights=None)
     prior = model.log_prior()
     np.testing.assert_allclose(
         model.log_joint([{"kind": None}, {"kind": "never seen"}, {"other": 3, "kind": None}]), [prior] * 3
@@ -92,7 +92,7 @@ def test_missing_values_and_new_categories_contribute_nothing():
     assert np.array_equal(one, both)
 
 
-@pytest.mark.parametrize("options", [{}, {"weights": None}, {"estimate": "mle"}])
+@pytest.mark.parametrize("options", [{}, {"column_weights": None}, {"estimate": "mle"}])
 def test_explanations_add_up(options):
     table = frame()
     model = tb.fit(table, label=LABEL, dependence="one", **options)
@@ -189,7 +189,7 @@ def test_importance_is_that_of_the_columns_of_the_table():
     page = tb.report(model, data, leave_one_out=True)
     assert "all columns" in page
     for smoothing in (0, 1.0, np.inf):
-        other = tb.fit(data, label="y", dependence="one", smoothing=smoothing, weights=None)
+        other = tb.fit(data, label="y", dependence="one", smoothing=smoothing, column_weights=None)
         assert all(np.isfinite([one.gain, one.information]).all() for one in tb.importance(other, data).columns)
 
 

@@ -141,12 +141,12 @@ def test_weights_of_rows_are_exact():
     table, rng = frame(80), np.random.default_rng(2)
     weights = rng.integers(0, 4, 80)
     repeated = part(table, np.repeat(np.arange(80), weights))
-    assert tb.fit(table, schema=schema(), weight=weights.astype(float)) == tb.fit(repeated, schema=schema())
+    assert tb.fit(table, schema=schema(), sample_weight=weights.astype(float)) == tb.fit(repeated, schema=schema())
     some, order = rng.random(80), rng.permutation(80)
-    one = tb.fit(table, schema=schema(), weight=some)
-    assert one == tb.fit(part(table, order), schema=schema(), weight=some[order])
-    one.forget(part(table, range(30)), weight=some[:30])
-    assert one == tb.fit(part(table, range(30, 80)), schema=schema(), weight=some[30:])
+    one = tb.fit(table, schema=schema(), sample_weight=some)
+    assert one == tb.fit(part(table, order), schema=schema(), sample_weight=some[order])
+    one.forget(part(table, range(30)), sample_weight=some[:30])
+    assert one == tb.fit(part(table, range(30, 80)), schema=schema(), sample_weight=some[30:])
 
 
 def test_rows_that_were_not_learned_are_not_forgotten():

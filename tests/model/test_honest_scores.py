@@ -41,7 +41,7 @@ def noise(kind, seed=0):
     return train.assign(y=rng.choice(["p", "q"], n)), new.assign(y=rng.choice(["p", "q"], N_NEW))
 
 
-@pytest.mark.parametrize("options", [{}, {"weights": None}], ids=["default", "plain"])
+@pytest.mark.parametrize("options", [{}, {"column_weights": None}], ids=["default", "plain"])
 @pytest.mark.parametrize("kind", NOISE)
 def test_what_evaluate_reports_of_training_rows_is_what_new_rows_show(kind, options):
     train, new = noise(kind)
@@ -68,7 +68,7 @@ def test_on_noise_the_answer_is_near_the_class_shares(kind):
 @pytest.mark.parametrize("kind", ["wide", "categories"])
 def test_a_calibration_on_training_rows_holds_for_new_rows(kind):
     train, new = noise(kind)
-    model = tb.fit(train, label="y", weights=None)
+    model = tb.fit(train, label="y", column_weights=None)
     model.calibrate(train)
     assert tb.evaluate(model, new).log_loss < np.log(2) + 0.05
 
@@ -88,7 +88,7 @@ def test_a_threshold_chosen_on_training_rows_keeps_its_promise_on_new_rows(kind)
 def test_where_nothing_is_chosen_it_is_leave_one_out_in_closed_form():
     rng = np.random.default_rng(0)
     data = {"x": rng.normal(size=60), "y": rng.choice(["p", "q"], 60)}
-    model = tb.fit(data, label="y", numeric="gaussian", weights=None)
+    model = tb.fit(data, label="y", numeric="gaussian", column_weights=None)
     log_p = model.leave_one_out(data)
     own = log_p[np.arange(60), np.searchsorted(model.classes, data["y"])]
     assert tb.evaluate(model, data, leave_one_out=True).log_loss == pytest.approx(-own.mean(), rel=1e-12)

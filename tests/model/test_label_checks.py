@@ -37,9 +37,11 @@ def test_a_label_that_hardly_repeats_is_refused(label):
 
 
 def test_many_classes_that_repeat_are_classes():
-    model = tb.fit({"x": np.arange(1000) % 3}, label=np.arange(1000) % 300, families={"x": "categorical"}, weights=None)
+    model = tb.fit(
+        {"x": np.arange(1000) % 3}, label=np.arange(1000) % 300, families={"x": "categorical"}, column_weights=None
+    )
     assert len(model.classes) == 300
-    assert len(tb.fit({"x": [1, 2] * 9}, label=np.arange(18) / 7, weights=None).classes) == 18
+    assert len(tb.fit({"x": [1, 2] * 9}, label=np.arange(18) / 7, column_weights=None).classes) == 18
 
 
 @pytest.mark.parametrize("form", ["frame", "csv", "parquet", "array"])
@@ -59,7 +61,7 @@ def test_quantiles_are_edges(form, tmp_path):
 def test_the_whole_file_decides_not_its_beginning(tmp_path):
     values = np.arange(60_000) / 7
     pd.DataFrame({"x": 1, "y": values}).to_csv(tmp_path / "sorted.csv", index=False)
-    model = tb.fit(str(tmp_path / "sorted.csv"), label="y", bins=3, weights=None)
+    model = tb.fit(str(tmp_path / "sorted.csv"), label="y", bins=3, column_weights=None)
     assert list(model.class_counts.values()) == [20_000] * 3
 
 

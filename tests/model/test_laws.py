@@ -89,7 +89,7 @@ def test_equal_sums_of_many_keys_score_equal_bit_for_bit(seed):
         for _ in range(200)
     ]
     families = {"kind": "categorical", "genre": "tags", "words": "multinomial"}
-    given = {"label": LABEL, "families": families, "weights": None}
+    given = {"label": LABEL, "families": families, "column_weights": None}
     whole = tb.fit(data, **given)
     shuffled = tb.fit([data[i] for i in rng.permutation(200)], **given)
     merged = tb.fit(data[120:], **given).merge(tb.fit(data[:120], **given))
@@ -130,7 +130,7 @@ def test_whole_weights_equal_repeated_rows(table, data):
     if not table:
         return
     weighted = empty()
-    weighted.learn(table, weight=np.array(weights, float))
+    weighted.learn(table, sample_weight=np.array(weights, float))
     repeated = [one for one, weight in zip(table, weights, strict=True) for _ in range(weight)]
     assert weighted == learned(repeated)
 
@@ -144,10 +144,10 @@ def test_fractional_weights_are_exact_in_any_order(table, data):
     weights = [w if w < 1e18 else 0.7 for w in weights]  # counts end at 2**63
     order = in_order(data, len(table))
     one, other = empty(), empty()
-    one.learn(table, weight=weights)
-    other.learn([table[i] for i in order], weight=[weights[i] for i in order])
+    one.learn(table, sample_weight=weights)
+    other.learn([table[i] for i in order], sample_weight=[weights[i] for i in order])
     assert one == other
-    one.forget(table, weight=weights)
+    one.forget(table, sample_weight=weights)
     assert one == empty()
 
 
@@ -181,9 +181,9 @@ def test_threads_do_not_matter(threads, weighted, monkeypatch):
     table = mixed_frame(997)
     weight = np.random.default_rng(1).random(997) if weighted else None
     monkeypatch.setenv("TALLYBAYES_THREADS", "1")
-    alone = tb.fit(table, label=LABEL, families=FAMILIES, weight=weight)
+    alone = tb.fit(table, label=LABEL, families=FAMILIES, sample_weight=weight)
     monkeypatch.setenv("TALLYBAYES_THREADS", threads)
-    together = tb.fit(table, label=LABEL, families=FAMILIES, weight=weight)
+    together = tb.fit(table, label=LABEL, families=FAMILIES, sample_weight=weight)
     assert alone == together
     assert set(sizes) == ({int(threads)} if threads != "1" else set())
     probe = {name: values for name, values in table.items() if name != LABEL}

@@ -42,8 +42,8 @@ def test_3_an_irrelevant_column_of_huge_variance_changes_nothing(numeric):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     good, noise = y + rng.normal(size=400) * 0.01, rng.normal(size=400) * 1e6
-    both = tb.fit({"good": good, "noise": noise}, label=y, numeric=numeric, weights=None)
-    alone = tb.fit({"good": good}, label=y, numeric=numeric, weights=None)
+    both = tb.fit({"good": good, "noise": noise}, label=y, numeric=numeric, column_weights=None)
+    alone = tb.fit({"good": good}, label=y, numeric=numeric, column_weights=None)
     p, q = both.predict_proba({"good": good, "noise": noise}), alone.predict_proba({"good": good})
     assert (p.argmax(axis=1) == q.argmax(axis=1)).all()
     assert np.abs(p - q).max() < 0.1

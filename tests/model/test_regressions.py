@@ -37,11 +37,11 @@ def test_forgetting_part_of_a_row_is_refused():
 
 def test_the_weight_column_is_remembered():
     data = {"x": [1.0, 2.0, 3.0, 4.0], "w": [1.0, 2.0, 3.0, 9.0], "y": list("abab")}
-    model = tb.fit(data, label="y", weight="w")
+    model = tb.fit(data, label="y", sample_weight="w")
     model.learn(data)
     assert model.class_counts == {"a": 8, "b": 22}
     assert list(model.schema.families) == ["x"]
-    gaussian = tb.fit(data, label="y", weight="w", numeric="gaussian")
+    gaussian = tb.fit(data, label="y", sample_weight="w", numeric="gaussian")
     gaussian.learn({"x": 1.0, "w": 5.0, "y": "a"})
     assert gaussian.class_counts == {"a": 9, "b": 11}
     with pytest.raises(DataError, match="the weight column"):
@@ -111,10 +111,10 @@ def test_models_without_classes_answer(family, value, smoothing):
 def test_counts_are_checked_in_the_first_batch_too():
     for family in ("categorical", "bernoulli", "gaussian", "histogram"):
         with pytest.raises(CountError):
-            tb.fit({"k": [1], "y": [0]}, label="y", weight=[2.0**70], families={"k": family})
-    model = tb.fit({"y": [0]}, label="y", weight=[2.0**62])
+            tb.fit({"k": [1], "y": [0]}, label="y", sample_weight=[2.0**70], families={"k": family})
+    model = tb.fit({"y": [0]}, label="y", sample_weight=[2.0**62])
     with pytest.raises(CountError):
-        model.learn({"y": [0]}, weight=[2.0**62])
+        model.learn({"y": [0]}, sample_weight=[2.0**62])
 
 
 def test_sums_at_the_edge_of_64_bits():
@@ -214,7 +214,7 @@ def test_masked_values_are_missing():
 
 def test_a_given_prior():
     prior = {"p": 0.5, "q": 0.3, "r": 0.2}
-    model = tb.fit({"k": ["a", "b"], "y": ["p", "q"]}, label="y", prior=prior, smoothing=0)
+    model = tb.fit({"k": ["a", "b"], "y": ["p", "q"]}, label="y", class_prior=prior, smoothing=0)
     prior["p"] = 99.0
     with pytest.warns(tb.RuledOutWarning):
         p = model.predict_proba([{"k": "zzz"}])
@@ -249,7 +249,7 @@ def test_nulls_in_lists_are_no_tokens():
 def test_huge_weights_leave_histograms_finite():
     data = {"x": np.arange(40.0) % 13, "y": ["a", "b"] * 20}
     for power in (40, 53, 56, 57):
-        model = tb.fit(data, label="y", weight=np.full(40, 2.0**power))
+        model = tb.fit(data, label="y", sample_weight=np.full(40, 2.0**power))
         assert np.isfinite(model.log_joint({"x": np.arange(13.0)})).all()
 
 
@@ -284,7 +284,7 @@ def test_data_that_shares_no_column_with_the_model_is_refused():
         lambda X, y: tb.fit({"a": np.ones((4, 2))}, y),
         lambda X, y: tb.fit(X, np.array([[1], [0], [1], [0]])),
         lambda X, y: tb.fit(X, 5),
-        lambda X, y: tb.fit(X, y, weight=5),
+        lambda X, y: tb.fit(X, y, sample_weight=5),
         lambda X, y: tb.fit(sp.csr_array(np.eye(4)), y, families="gaussian"),
         lambda X, y: tb.fit(pd.DataFrame({"c": pd.cut(pd.Series(range(4)), 2)}), y, families="categorical"),
         lambda X, y: tb.fit(X, [np.array([1, 2])] * 4),
@@ -292,7 +292,7 @@ def test_data_that_shares_no_column_with_the_model_is_refused():
         lambda X, y: tb.fit([{"w": [["a"]], "y": 0}], "y", families={"w": "multinomial"}),
         lambda X, y: tb.fit(X, y, families={"a": "tags:separator="}),
         lambda X, y: tb.fit(X, y, families={"a": "categorical:unseen=foo"}),
-        lambda X, y: tb.fit(X, y, prior={"p": "a"}),
+        lambda X, y: tb.fit(X, y, class_prior={"p": "a"}),
         lambda X, y: tb.from_probabilities([0.5, 0.5], {}),
         lambda X, y: tb.fit(X, y).sample(1.5),
         lambda X, y: tb.fit(X, y).merge(None),
@@ -327,7 +327,7 @@ def test_a_column_without_values_says_nothing():
 
 
 def test_a_prior_that_rules_out_every_label_that_came():
-    model = tb.fit({"x": [1.0, 2.0], "y": ["b", "b"]}, label="y", prior={"a": 1.0, "b": 0.0})
+    model = tb.fit({"x": [1.0, 2.0], "y": ["b", "b"]}, label="y", class_prior={"a": 1.0, "b": 0.0})
     assert model.predict_proba({"x": 1.0}).tolist() == [[1.0]]
 
 

@@ -43,7 +43,7 @@ def test_renaming_classes_selects_the_same_variant_of_text(seed):
     words = np.where(y[:, None] == 1, rng.integers(0, 60, (80, 12)), rng.integers(20, 90, (80, 12)))
     docs = [" ".join(f"w{i}" for i in row) for row in words.tolist()]
     models = [
-        tb.fit({"t": docs}, label=np.array(labels)[y], families={"t": "text"}, weights=None)
+        tb.fit({"t": docs}, label=np.array(labels)[y], families={"t": "text"}, column_weights=None)
         for labels in (["a", "b"], ["no", "yes"], ["ham", "spam"])
     ]
     assert len({str(model.schema.families["t"]) for model in models}) == 1

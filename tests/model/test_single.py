@@ -320,7 +320,7 @@ def test_rows_scored_and_learned_in_turns(seed, smoothing, weights):
     values[20, 0] = 1e200  # needs digits that are not there yet
     rows = [{n: v for n, v, g in zip(names, *r, strict=True) if not g} for r in zip(values.tolist(), gaps, strict=True)]
     labels = rng.integers(0, 3, 40).tolist()
-    options = {"numeric": "gaussian", "smoothing": smoothing, "weights": weights}
+    options = {"numeric": "gaussian", "smoothing": smoothing, "column_weights": weights}
     model = tb.fit(rows[:10], label=labels[:10], **options)
     with np.errstate(all="ignore"):
         for i in range(10, 40):
@@ -346,7 +346,7 @@ def test_small_matrices_are_learned_as_large_ones(seed, dtype, refused):
     if dtype in (np.float64, np.float32):
         X[rng.random((60, 3)) < 0.1] = np.nan
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 60)]
-    options = {"families": {"x0": "gaussian", "x1": "gaussian", "x2": "bernoulli"}, "weights": None}
+    options = {"families": {"x0": "gaussian", "x1": "gaussian", "x2": "bernoulli"}, "column_weights": None}
     model = tb.fit(X[:20], y[:20], **options)
     if refused and dtype is np.float64:
         bad = X[20:30].copy()

@@ -37,7 +37,7 @@ READERS = {
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_find_the_rows_that_wait(reader):
     X, y = rows_of(60)
-    model, wanted = tb.fit(X[:20], y[:20], weights=None), tb.fit(X, y, weights=None)
+    model, wanted = tb.fit(X[:20], y[:20], column_weights=None), tb.fit(X, y, column_weights=None)
     for row, label in zip(dicts(X[20:]), y[20:].tolist(), strict=True):
         model.learn_one(row, label)
     assert READERS[reader](model, wanted)
@@ -46,15 +46,15 @@ def test_readers_find_the_rows_that_wait(reader):
 
 def test_more_rows_than_may_wait():
     X, y = rows_of(3000)
-    model = tb.fit(X[:100], y[:100], weights=None)
+    model = tb.fit(X[:100], y[:100], column_weights=None)
     for row, label in zip(dicts(X[100:1500]), y[100:1500].tolist(), strict=True):
         model.learn_one(row, label)
     for start in range(1500, 3000, 250):
         model.learn(X[start : start + 250], label=y[start : start + 250])
-    assert model == tb.fit(X, y, weights=None)
+    assert model == tb.fit(X, y, column_weights=None)
     for start in range(0, 2900, 100):
         model.forget(X[start : start + 100], label=y[start : start + 100])
-    assert model.class_counts == tb.fit(X[2900:], y[2900:], weights=None).class_counts
+    assert model.class_counts == tb.fit(X[2900:], y[2900:], column_weights=None).class_counts
 
 
 FORMS = {
@@ -73,10 +73,10 @@ LABELS = {"array": lambda y: y, "list": lambda y: y.tolist(), "series": pd.Serie
 @pytest.mark.parametrize("form", FORMS)
 def test_a_few_rows_are_the_same_in_every_form(form, labels, family):
     X, y = rows_of(80)
-    model = tb.fit(X[:50], y[:50], numeric=family, weights=None)
+    model = tb.fit(X[:50], y[:50], numeric=family, column_weights=None)
     change = model.learn(FORMS[form](X[50:]), label=LABELS[labels](y[50:]))
     assert (change.rows, change.skipped) == (30, 0)
-    assert model == tb.fit(X, y, numeric=family, weights=None)
+    assert model == tb.fit(X, y, numeric=family, column_weights=None)
     wanted = model.predict_proba(X)
     assert np.array_equal(model.predict_proba(FORMS[form](X[:7])), wanted[:7])
     assert np.array_equal(model.log_joint(FORMS[form](X[:7])), model.log_joint(X)[:7])
@@ -95,10 +95,10 @@ def test_a_few_rows_of_categories_flags_and_numbers(dtype, form, labels):
     if dtype is float:
         X[rng.random(X.shape) < 0.1] = np.nan
     X[79, 0] = 100  # a category that is new
-    model = tb.fit(X[:50], y[:50], families=families, weights=None)
+    model = tb.fit(X[:50], y[:50], families=families, column_weights=None)
     for part in (slice(50, 60), slice(60, 79), slice(79, 80)):
         assert model.learn(FORMS[form](X[part]), label=LABELS[labels](y[part])).rows == part.stop - part.start
-    wanted = tb.fit(X, y, families=families, weights=None)
+    wanted = tb.fit(X, y, families=families, column_weights=None)
     assert model == wanted
     assert np.array_equal(model.predict_proba(X), wanted.predict_proba(X))
 
@@ -106,20 +106,20 @@ def test_a_few_rows_of_categories_flags_and_numbers(dtype, form, labels):
 def test_counts_that_are_refused_leave_categories_as_they_are():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (40, 2)), rng.integers(0, 2, 40)
-    model = tb.fit(X[:30], y[:30], families={"x0": "categorical", "x1": "poisson"}, weights=None)
+    model = tb.fit(X[:30], y[:30], families={"x0": "categorical", "x1": "poisson"}, column_weights=None)
     before = model.copy()
     X[35, 1] = -1
     with pytest.raises(DataError, match="an integer"):
         model.learn(X[30:], label=y[30:])
     assert model == before
     model.learn(X[30:35], label=y[30:35])
-    assert model == tb.fit(X[:35], y[:35], families={"x0": "categorical", "x1": "poisson"}, weights=None)
+    assert model == tb.fit(X[:35], y[:35], families={"x0": "categorical", "x1": "poisson"}, column_weights=None)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_that_is_refused_changes_nothing(form):
     X, y = rows_of(40)
-    model = tb.fit(X[:30], y[:30], weights=None)
+    model = tb.fit(X[:30], y[:30], column_weights=None)
     model.learn(X[:3], label=y[:3])
     before = model.copy()
     X[35, 1] = np.inf
@@ -134,16 +134,16 @@ def test_a_batch_that_is_refused_changes_nothing(form):
 def test_labels_among_the_columns_and_new_labels_take_the_general_way():
     X, y = rows_of(40)
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y.astype(float))
-    model = tb.fit(frame[:30], label="y", weights=None)
+    model = tb.fit(frame[:30], label="y", column_weights=None)
     model.learn(frame[30:])
-    assert model == tb.fit(frame, label="y", weights=None)
+    assert model == tb.fit(frame, label="y", column_weights=None)
     model.learn(frame[["a", "b", "c"]][:2], label=[5.0, 5.0])
     assert model.classes == [0.0, 1.0, 5.0]
 
 
 def test_threads_learn_and_read_at_once():
     X, y = rows_of(400)
-    model, wrong = tb.fit(X[:20], y[:20], weights=None), []
+    model, wrong = tb.fit(X[:20], y[:20], column_weights=None), []
 
     def learn(part):
         for row, label in zip(dicts(X[part]), y[part].tolist(), strict=True):
@@ -165,4 +165,4 @@ def test_threads_learn_and_read_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
-    assert model == tb.fit(X, y, weights=None)
+    assert model == tb.fit(X, y, column_weights=None)

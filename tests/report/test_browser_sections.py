@@ -102,14 +102,14 @@ def test_costs_find_the_threshold_of_least_cost_and_the_command_that_sets_it(bro
     fn, fp = number_in(browser, "fn"), number_in(browser, "fp")
     assert (5 * fn + fp) / 100 == pytest.approx(min(costs))
     line = browser.find_element(By.ID, "decide-line").text
-    found = re.fullmatch(r"tally decide MODEL\.tally --class sand --threshold ([\d.]+) --in-place", line)
+    found = re.fullmatch(r"tally decide MODEL\.tally --positive sand --threshold ([\d.]+) --in-place", line)
     assert ((p >= float(found[1])) == (p >= min(every, key=lambda t: abs(t - float(found[1]))))).all()
     assert f"least {float(f'{min(costs):.3g}'):g}" in browser.find_element(By.ID, "cost-summary").text
     assert browser.find_elements(By.CSS_SELECTOR, "#cost-chart svg path.cost-line")
     model.save(tmp_path / "MODEL.tally")
     words = [sys.executable, "-m", "tallybayes.cli.main", *shlex.split(line)[1:]]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
-    assert tb.load(tmp_path / "MODEL.tally").decision == tb.Decision(label="sand", threshold=float(found[1]))
+    assert tb.load(tmp_path / "MODEL.tally").decision == tb.Decision(positive="sand", threshold=float(found[1]))
 
 
 def test_a_mistake_opens_the_nomogram_with_its_values(browser, model, path):

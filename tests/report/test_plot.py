@@ -33,7 +33,7 @@ def iris():
 
 @pytest.fixture(scope="module")
 def model(iris):
-    return tb.fit(iris, label="target", numeric="gaussian", weights=None)
+    return tb.fit(iris, label="target", numeric="gaussian", column_weights=None)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_densities_of_a_gaussian_are_those_of_the_model(model):
 
 @pytest.mark.parametrize("column", ["sepal width", "petal length"])
 def test_the_bins_of_a_histogram_add_up_to_one(iris, column):
-    rows = column_chart_data(tb.fit(iris, label="target", weights=None), column).rows
+    rows = column_chart_data(tb.fit(iris, label="target", column_weights=None), column).rows
     for name in set(iris["target"]):
         own = [row for row in rows if row["class"] == name]
         assert sum(row["p"] for row in own) == pytest.approx(1)
@@ -63,7 +63,7 @@ def test_the_bins_of_a_histogram_add_up_to_one(iris, column):
 def test_bins_have_the_same_number_of_integers_and_skewed_columns_a_logarithmic_axis():
     rng = np.random.default_rng(0)
     age, gain = rng.integers(17, 91, 900), np.where(rng.random(900) < 0.9, 0, np.exp(rng.normal(8, 1, 900)).round())
-    model = tb.fit({"age": age, "gain": gain, "y": np.arange(900) % 2}, label="y", weights=None)
+    model = tb.fit({"age": age, "gain": gain, "y": np.arange(900) % 2}, label="y", column_weights=None)
     assert {row["x2"] - row["x"] for row in column_chart_data(model, "age").rows} == {4.0}
     one = column_chart_data(model, "gain")
     assert one.constant is not None
@@ -79,7 +79,7 @@ def test_counts_booleans_categories_and_words_have_their_kinds_of_charts():
         "tags": ["x|y", "y", "z", "z|x"] * 6,
         "y": ["p", "p", "q", "q"] * 6,
     }
-    model = tb.fit(rows, label="y", families={"n": "poisson", "flag": "bernoulli", "tags": "tags"}, weights=None)
+    model = tb.fit(rows, label="y", families={"n": "poisson", "flag": "bernoulli", "tags": "tags"}, column_weights=None)
     kinds = {name: column_chart_data(model, name).kind for name in model.schema.families}
     assert kinds == {"flag": "values", "kind": "values", "n": "curve", "tags": "words"}
     bars = {(row["value"], row["class"]): row["p"] for row in column_chart_data(model, "kind").rows}
@@ -159,7 +159,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
 
 def test_importance_tuning_and_learning_curves_accept_results_or_plain_values(iris):
     assert [row["column"] for row in rows_of(tb.plot.importance({"a": 1.0, "b": 2.0}))] == ["b", "a"]
-    found = tb.importance(tb.fit(iris, label="target", weights=None), iris)
+    found = tb.importance(tb.fit(iris, label="target", column_weights=None), iris)
     for measure in ("gain", "information"):
         drawn = {row["column"]: row["importance"] for row in rows_of(tb.plot.importance(found, measure))}
         assert drawn == {one.column: getattr(one, measure) for one in found.columns}
@@ -212,7 +212,7 @@ def test_altair_is_imported_with_the_first_chart():
 def test_line_separators_in_names_are_drawn(tmp_path):
     """Vega reads U+2028 and U+2029 as line ends and fails to parse the names."""
     rows = {"crop\u2028": ["a\u2028b", "c", "d\u2029", "c"] * 5, "soil": ["x\u2028y", "x\u2028y", "z", "z"] * 5}
-    model = tb.fit(rows, label="soil", families={"crop\u2028": "categorical"}, weights=None)
+    model = tb.fit(rows, label="soil", families={"crop\u2028": "categorical"}, column_weights=None)
     evaluation = tb.evaluate(model, rows)
     for chart in (
         tb.plot.densities(model, "crop\u2028"),

@@ -20,7 +20,7 @@ def repeated(n=300, times=6, seed=0):
 
 def test_the_temperature_has_the_least_log_loss():
     table = repeated()
-    model = tb.fit(table, label="y", weights=None, smoothing=1)
+    model = tb.fit(table, label="y", column_weights=None, smoothing=1)
     codes = np.searchsorted(model.classes, table["y"])
 
     def loss(t):
@@ -35,7 +35,7 @@ def test_the_temperature_has_the_least_log_loss():
 
 def test_isotonic_is_that_of_scikit_learn_scaled_to_add_up():
     table = repeated()
-    model = tb.fit(table, label="y", weights=None, smoothing=1)
+    model = tb.fit(table, label="y", column_weights=None, smoothing=1)
     raw = np.exp(model.leave_one_out(table))
     model.calibrate(table, "isotonic")
     expected = np.stack(
@@ -53,7 +53,7 @@ def test_isotonic_is_that_of_scikit_learn_scaled_to_add_up():
 
 @pytest.mark.parametrize("method", ["temperature", "isotonic"])
 def test_new_rows_are_judged_better(method):
-    model = tb.fit(repeated(seed=0), label="y", weights=None)
+    model = tb.fit(repeated(seed=0), label="y", column_weights=None)
     before = tb.evaluate(model, repeated(seed=1))
     model.calibrate(repeated(seed=0), method)
     after = tb.evaluate(model, repeated(seed=1))
@@ -64,7 +64,7 @@ def test_new_rows_are_judged_better(method):
 @pytest.mark.parametrize("method", ["temperature", "isotonic"])
 def test_it_is_kept_in_the_file_marked_stale_and_can_be_undone(method):
     table = repeated()
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     raw = model.predict_proba(table)
     model.calibrate(table, method)
     again = round_trip(model)
@@ -84,21 +84,21 @@ def test_it_is_kept_in_the_file_marked_stale_and_can_be_undone(method):
 
 
 def test_new_rows_may_be_calibrated_on():
-    model = tb.fit(repeated(seed=0), label="y", weights=None)
+    model = tb.fit(repeated(seed=0), label="y", column_weights=None)
     model.calibrate(repeated(seed=1), leave_one_out=False)
     assert model.calibration.temperature > 3
 
 
 def test_classes_ruled_out_stay_so():
     table = {"x": ["a", "b", "c"] * 20, "y": ["p", "q", "p"] * 20}
-    model = tb.fit(table, label="y", estimate="mle", weights=None)
+    model = tb.fit(table, label="y", estimate="mle", column_weights=None)
     model.calibrate(table)
     assert model.predict_proba({"x": ["a"]}).tolist() == [[1.0, 0.0]]
 
 
 def test_a_temperature_does_not_change_the_answer():
     table = repeated()
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     before = model.predict(table)
     model.calibrate(table)
     assert np.array_equal(model.predict(table), before)
@@ -106,7 +106,7 @@ def test_a_temperature_does_not_change_the_answer():
 
 def test_what_cannot_be_is_refused():
     table = repeated()
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     with pytest.raises(ParameterError, match="'temperature' or 'isotonic'"):
         model.calibrate(table, "platt")
     with pytest.raises(ParameterError, match="a temperature above 0"):
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_refused():
         tb.Calibration("isotonic", steps={"p": ((0.5, 0.4), (0.0, 1.0))})
     with pytest.raises(ParameterError, match="a Calibration or None"):
         model.calibration = "temperature"
-    one = tb.fit({"x": ["a"], "y": ["p"]}, label="y", weights=None)
+    one = tb.fit({"x": ["a"], "y": ["p"]}, label="y", column_weights=None)
     with pytest.raises(DataError, match="at least two classes"):
         one.calibrate({"x": ["a"], "y": ["p"]})
     assert model.calibration is None
@@ -123,13 +123,13 @@ def test_what_cannot_be_is_refused():
 
 def test_rows_that_are_easily_told_apart_do_not_make_it_certain():
     table = {"x": ["a", "b"] * 20, "y": ["p", "q"] * 20}
-    model = tb.fit(table, label="y", smoothing=1, weights=None)
+    model = tb.fit(table, label="y", smoothing=1, column_weights=None)
     model.calibrate(table)
     assert 0.3 < model.calibration.temperature <= 1.0
 
 
 def test_the_text_names_the_rows_it_was_fitted_on():
-    model = tb.fit(repeated(seed=0), label="y", weights=None)
+    model = tb.fit(repeated(seed=0), label="y", column_weights=None)
     new = {name: values[:30] for name, values in repeated(seed=1).items()}
     assert "fitted on 30 rows" in str(model.calibrate(new, leave_one_out=False))
     assert model.stale == []
@@ -139,7 +139,7 @@ def test_calibrated_probabilities_do_not_pass_through_underflow():
     """With 900 copies of a column P is 1 and 0 in doubles before calibration, and far from that after it."""
     x = ["a"] * 80 + ["b"] * 20 + ["a"] * 20 + ["b"] * 80
     table = {f"x{i}": x for i in range(900)} | {"y": ["p"] * 100 + ["q"] * 100}
-    model = tb.fit(table, label="y", smoothing=1, weights=None)
+    model = tb.fit(table, label="y", smoothing=1, column_weights=None)
     one = {f"x{i}": "a" for i in range(900)}
     model.calibration = tb.Calibration("temperature", 900.0)
     truth = 81 / 102 / (81 / 102 + 21 / 102)
@@ -155,7 +155,7 @@ def test_calibrated_probabilities_do_not_pass_through_underflow():
 def test_a_temperature_is_found_whatever_the_number_of_copies():
     x = ["a"] * 400 + ["b"] * 100 + ["a"] * 100 + ["b"] * 400
     table = {f"x{i}": x for i in range(900)} | {"y": ["p"] * 500 + ["q"] * 500}
-    model = tb.fit(table, label="y", smoothing=1, weights=None)
+    model = tb.fit(table, label="y", smoothing=1, column_weights=None)
     model.calibrate(table)
     assert model.predict_proba({f"x{i}": "a" for i in range(900)})[0, 0] == pytest.approx(0.8, abs=0.005)
 
@@ -175,7 +175,7 @@ def taken(rows, order):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["temperature", "isotonic"])
-@pytest.mark.parametrize("options", [{}, {"numeric": "gaussian", "weights": None, "smoothing": 1}])
+@pytest.mark.parametrize("options", [{}, {"numeric": "gaussian", "column_weights": None, "smoothing": 1}])
 def test_a_calibration_does_not_depend_on_the_order_of_the_rows(method, options, tmp_path):
     rows, found = correlated(150), []
     for seed in range(3):
@@ -193,7 +193,7 @@ def test_new_names_of_columns_and_classes_move_a_temperature_little():
     rows = correlated(150, seed=3)
     renamed = {f"column {name}": values for name, values in rows.items() if name != "y"} | {"y": rows["y"]}
     swapped = rows | {"y": np.where(rows["y"] == "yes", "a", "z")}
-    given = [tb.fit(own, label="y", weights=None).calibrate(own).temperature for own in (rows, renamed, swapped)]
+    given = [tb.fit(own, label="y", column_weights=None).calibrate(own).temperature for own in (rows, renamed, swapped)]
     assert max(given) / min(given) < 1.1
 
 

@@ -15,17 +15,19 @@ ROWS = {"x": RNG.normal(size=300) + (Y == "b") + 2 * (Y == "c"), "z": RNG.choice
 
 @pytest.mark.parametrize("weights", ["auto", None])
 def test_the_odds_are_multiplied_by_the_weights(weights):
-    plain, weighted = (tb.fit(ROWS, "y", weights=weights, class_weight=given) for given in (None, {"b": 3.0, "c": 0.5}))
+    plain, weighted = (
+        tb.fit(ROWS, "y", column_weights=weights, class_weight=given) for given in (None, {"b": 3.0, "c": 0.5})
+    )
     p = plain.predict_proba(ROWS) * [1.0, 3.0, 0.5]
     np.testing.assert_allclose(weighted.predict_proba(ROWS), p / p.sum(axis=1, keepdims=True), rtol=1e-9)
     assert weighted.class_counts == plain.class_counts
 
 
-@pytest.mark.parametrize("prior_smoothing", [0.0, 1.0])
-def test_balanced_is_a_uniform_prior(prior_smoothing):
-    options = {"weights": None, "prior_smoothing": prior_smoothing}
+@pytest.mark.parametrize("class_smoothing", [0.0, 1.0])
+def test_balanced_is_a_uniform_prior(class_smoothing):
+    options = {"column_weights": None, "class_smoothing": class_smoothing}
     balanced, uniform = (
-        tb.fit(ROWS, "y", **options, **given) for given in ({"class_weight": "balanced"}, {"prior": "uniform"})
+        tb.fit(ROWS, "y", **options, **given) for given in ({"class_weight": "balanced"}, {"class_prior": "uniform"})
     )
     np.testing.assert_allclose(balanced.predict_proba(ROWS), uniform.predict_proba(ROWS), rtol=1e-9)
     found = [tb.cross_validate(ROWS, "y", **given).balanced_accuracy for given in ({}, {"class_weight": "balanced"})]
@@ -35,29 +37,33 @@ def test_balanced_is_a_uniform_prior(prior_smoothing):
 def test_it_equals_weights_of_the_rows_without_smoothing():
     """The sense of the definition: weighting the rows of a class changes the class prior and nothing else."""
     by_class = {"a": 1.0, "b": 4.0, "c": 8.0}
-    options = {"estimate": "mle", "prior_smoothing": 0, "weights": None, "families": {"x": "gaussian"}}
-    by_rows = tb.fit(ROWS, "y", weight=np.array([by_class[y] for y in Y]), **options)
+    options = {"estimate": "mle", "class_smoothing": 0, "column_weights": None, "families": {"x": "gaussian"}}
+    by_rows = tb.fit(ROWS, "y", sample_weight=np.array([by_class[y] for y in Y]), **options)
     by_prior = tb.fit(ROWS, "y", class_weight=by_class, **options)
     np.testing.assert_allclose(by_rows.predict_proba(ROWS), by_prior.predict_proba(ROWS), rtol=1e-9)
 
 
 @pytest.mark.parametrize("given", ["balanced", {"a": 2.0, "b": 3.0}])
 def test_it_survives_saving_learning_and_merging(given):
-    whole = tb.fit(ROWS, "y", weights=None, class_weight=given)
+    whole = tb.fit(ROWS, "y", column_weights=None, class_weight=given)
     again = round_trip(whole)
     assert again.settings.class_weight == given
     assert again == whole
     first, second = ({name: column[part] for name, column in ROWS.items()} for part in (slice(150), slice(150, None)))
-    model = tb.fit(first, "y", weights=None, class_weight=given, schema=whole.schema)
+    model = tb.fit(first, "y", column_weights=None, class_weight=given, schema=whole.schema)
     model.learn(second)
     assert model == whole
-    parts = [tb.fit(part, "y", weights=None, class_weight=given, schema=whole.schema) for part in (first, second)]
+    parts = [
+        tb.fit(part, "y", column_weights=None, class_weight=given, schema=whole.schema) for part in (first, second)
+    ]
     assert parts[0].merge(parts[1]) == whole
 
 
 @pytest.mark.parametrize("weights", ["auto", None])
 def test_leave_one_out_multiplies_the_odds_too(weights):
-    plain, weighted = (tb.fit(ROWS, "y", weights=weights, class_weight=given) for given in (None, {"b": 3.0, "c": 0.5}))
+    plain, weighted = (
+        tb.fit(ROWS, "y", column_weights=weights, class_weight=given) for given in (None, {"b": 3.0, "c": 0.5})
+    )
     p = np.exp(plain.leave_one_out(ROWS)) * [1.0, 3.0, 0.5]
     np.testing.assert_allclose(np.exp(weighted.leave_one_out(ROWS)), p / p.sum(axis=1, keepdims=True), rtol=1e-9)
 

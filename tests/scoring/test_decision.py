@@ -104,8 +104,8 @@ def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"label": "R"}, "label and threshold together"),
-        ({"label": "R", "threshold": 1.5}, "a threshold from 0 to 1"),
+        ({"positive": "R"}, "positive and threshold together"),
+        ({"positive": "R", "threshold": 1.5}, "a threshold from 0 to 1"),
         ({"abstain": -0.1}, "abstain"),
         ({"costs": {"R": 3}}, "true: .answered"),
         ({"costs": {"R": {"G": "much"}}}, "costs that are finite numbers"),
@@ -120,7 +120,7 @@ def test_wrong_rules_are_refused(given, words):
 def test_rules_about_other_labels_and_impossible_constraints_are_refused():
     model = tb.fit(ROWS, label="y", smoothing=1)
     with pytest.raises(ParameterError, match="a label of the model"):
-        model.decision = tb.Decision(label="X", threshold=0.5)
+        model.decision = tb.Decision(positive="X", threshold=0.5)
     with pytest.raises(ParameterError, match="a label of the model"):
         model.decide(ROWS, "X", false_negatives=0)
     with pytest.raises(ParameterError, match="one of false_negatives, false_positives"):
@@ -215,7 +215,7 @@ def test_the_best_threshold_is_the_best_of_all_thresholds():
         for value, by in ((f1, {"maximise": "f1"}), (cost, {"costs": costs})):
             found = best_threshold(proba, codes, classes, "b", **by)
             tried = [
-                value(tb.Decision(label="b", threshold=t).answer_codes(proba, classes))
+                value(tb.Decision(positive="b", threshold=t).answer_codes(proba, classes))
                 for t in [*np.unique(proba[:, 1]), *(np.unique(proba[:, 1]) + 1e-9).clip(0, 1)]
             ]
             assert value(found.answer_codes(proba, classes)) == pytest.approx(max(tried))
@@ -239,7 +239,7 @@ def test_a_threshold_chosen_by_costs_keeps_them_and_evaluate_has_the_mean_cost(t
     assert found.to_dict()["mean_cost"] == pytest.approx(float(rule.constraint.split(", ")[1].split(":")[0]), abs=1e-4)
     assert "R answered G: 5" in str(rule)
     proba = model.predict_proba(ROWS)
-    by_threshold = tb.Decision(label="R", threshold=rule.threshold)
+    by_threshold = tb.Decision(positive="R", threshold=rule.threshold)
     assert rule.answer_codes(proba, model.classes).tolist() == by_threshold.answer_codes(proba, model.classes).tolist()
 
 
@@ -262,7 +262,7 @@ def test_a_budget_flags_at_most_so_many_rows_and_tells_precision_and_recall(budg
 
 def test_equal_probabilities_are_flagged_together_or_not_at_all():
     rows = {"x": ["a"] * 6 + ["b"] * 6, "y": ["R"] * 5 + ["G"] * 7}
-    model = tb.fit(rows, label="y", smoothing=1, weights=None)
+    model = tb.fit(rows, label="y", smoothing=1, column_weights=None)
     for budget, n in ((5, 0), (6, 6), (11, 6), (12, 12)):
         assert np.count_nonzero(model.predict_proba(rows)[:, 1] >= _threshold(model, rows, budget)) == n
     with pytest.raises(DataError, match="more than 1 row with probability 1"):

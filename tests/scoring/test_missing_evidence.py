@@ -44,17 +44,17 @@ def without_label(table):
 
 
 def switched_on(table, **options):
-    return tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, weights=None, **options)
+    return tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, column_weights=None, **options)
 
 
 def scores_of_flag(values, labels):
     """The log probabilities of no and yes of a column of booleans with labels p and q, (no and yes, classes)."""
-    model = tb.fit({"flag": values, "y": labels}, label="y", families={"flag": "bernoulli"}, weights=None)
+    model = tb.fit({"flag": values, "y": labels}, label="y", families={"flag": "bernoulli"}, column_weights=None)
     return np.array([model.explain([{"flag": value}])[0].log_evidence["flag"] for value in (False, True)])
 
 
 def test_a_column_adds_what_a_boolean_missing_or_not_would_add():
-    on, off = (tb.fit(SMALL, label="y", weights=None, missing_as_value=own) for own in (True, False))
+    on, off = (tb.fit(SMALL, label="y", column_weights=None, missing_as_value=own) for own in (True, False))
     present, missing = scores_of_flag([x is None for x in SMALL["x"]], SMALL["y"])
     for value, own in (("a", present), ("b", present), (None, missing)):
         row = [{"x": value, "z": "u"}]
@@ -64,7 +64,7 @@ def test_a_column_adds_what_a_boolean_missing_or_not_would_add():
 
 def test_the_numbers_by_hand():
     """Class shares in the rows with and without a value, shrunk to 1/2 with the strength s that evidence chooses."""
-    model = tb.fit(SMALL, label="y", weights=None, missing_as_value={"x": True})
+    model = tb.fit(SMALL, label="y", column_weights=None, missing_as_value={"x": True})
     counts = np.array([[3.0, 0.0], [0.0, 3.0]])  # present, missing by p, q
     tally = Bernoulli().observe(("x",), [_flags([0, 0, 1, 1, 1, 0])], np.array([0, 0, 1, 1, 1, 0], np.int32), 2, None)
     s = Bernoulli().prior(tally, "auto").strengths[0]
@@ -72,7 +72,7 @@ def test_the_numbers_by_hand():
     odds = np.log(share[:, 1] / share[:, 0])  # of q against p; the shares of the classes are equal
     seen, gap = (model.explain([{"x": x}])[0].log_evidence["x"] for x in ("a", None))
     assert gap[1] - gap[0] == pytest.approx(odds[1], rel=1e-9)
-    of_value = tb.fit(SMALL, label="y", weights=None).explain([{"x": "a"}])[0].log_evidence["x"]
+    of_value = tb.fit(SMALL, label="y", column_weights=None).explain([{"x": "a"}])[0].log_evidence["x"]
     assert (seen - of_value)[1] - (seen - of_value)[0] == pytest.approx(odds[0], rel=1e-9)
 
 
@@ -86,7 +86,7 @@ def _flags(values):
 def test_a_column_that_tells_the_class_only_by_its_gaps_is_learned_by_default():
     train, new = informative_gaps(600, 0), informative_gaps(2000, 1)
     assert tb.evaluate(tb.fit(train, label="y"), new).accuracy > 0.93
-    assert tb.evaluate(tb.fit(train, label="y", weights=None), new).accuracy < 0.58
+    assert tb.evaluate(tb.fit(train, label="y", column_weights=None), new).accuracy < 0.58
     assert tb.fit(train, label="y").column_weights.missing.keys() == {"x"}
 
 
@@ -98,7 +98,7 @@ def test_the_option_switches_columns_on_and_off(option, fitted, used):
     train, gap = informative_gaps(300, 0), [{"x": None, "noise": 0.0}]
     model = tb.fit(train, label="y", missing_as_value=option)
     assert model.column_weights.missing.keys() == fitted
-    plain = tb.fit(train, label="y", missing_as_value=option, weights=None)
+    plain = tb.fit(train, label="y", missing_as_value=option, column_weights=None)
     assert (plain.explain(gap)[0].log_evidence["x"].any()) == used
     assert (plain.predict_proba(gap)[0, 0] > 0.8) == used
 
@@ -107,7 +107,7 @@ def test_a_column_that_is_not_named_is_auto():
     train = informative_gaps(300, 0)
     given = tb.fit(train, label="y", missing_as_value={"noise": False})
     assert given.column_weights == tb.fit(train, label="y").column_weights
-    plain = tb.fit(train, label="y", missing_as_value={"noise": False}, weights=None)
+    plain = tb.fit(train, label="y", missing_as_value={"noise": False}, column_weights=None)
     assert not plain.explain([{"x": None}])[0].log_evidence["x"].any()
 
 
@@ -115,7 +115,7 @@ def test_a_column_that_is_always_there_has_no_weight_for_gaps_but_may_have_one_l
     train = informative_gaps(300, 0)
     full = train | {"x": np.nan_to_num(train["x"])}
     assert tb.fit(full, label="y").column_weights.missing == {}
-    model = tb.fit(full, label="y", missing_as_value=True, weights=None)
+    model = tb.fit(full, label="y", missing_as_value=True, column_weights=None)
     model.learn({"x": [NAN] * 30, "noise": [0.0] * 30, "y": ["p"] * 30})
     assert model.predict_proba([{"x": None, "noise": 0.0}])[0, 0] > 0.8
 
@@ -123,14 +123,14 @@ def test_a_column_that_is_always_there_has_no_weight_for_gaps_but_may_have_one_l
 def test_gaps_that_tell_nothing_add_next_to_nothing():
     rng = np.random.default_rng(3)
     x = np.where(rng.random(2000) < 0.3, NAN, rng.normal(size=2000))
-    model = tb.fit({"x": x, "y": rng.choice(["p", "q"], 2000)}, label="y", missing_as_value=True, weights=None)
+    model = tb.fit({"x": x, "y": rng.choice(["p", "q"], 2000)}, label="y", missing_as_value=True, column_weights=None)
     assert model.predict_proba([{"x": None}])[0] == pytest.approx(np.exp(model.log_prior()), abs=0.02)
 
 
 @pytest.mark.parametrize("weights", ["auto", None])
 def test_a_row_scores_alone_as_in_a_batch(weights):
     table = gappy()
-    model = tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, weights=weights)
+    model = tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, column_weights=weights)
     together = model.predict_proba(without_label(table))
     for i in range(0, 200, 7):
         row = {name: values[i] for name, values in table.items() if name != LABEL}
@@ -148,7 +148,7 @@ def test_a_row_of_a_matrix_scores_alone_as_in_a_batch(weights, numeric):
     rng = np.random.default_rng(0)
     matrix, y = rng.normal(size=(300, 6)), rng.integers(0, 3, 300)
     matrix[rng.random((300, 6)) < 0.2 * y[:, None]] = NAN
-    model = tb.fit(matrix, y, missing_as_value=True, weights=weights, numeric=numeric)
+    model = tb.fit(matrix, y, missing_as_value=True, column_weights=weights, numeric=numeric)
     together = model.predict_proba(matrix)
     alone = [model.predict_proba(matrix[i : i + 1]) for i in range(300)]
     assert np.concatenate(alone).tobytes() == together.tobytes()
@@ -162,7 +162,7 @@ def test_a_row_of_a_matrix_scores_alone_as_in_a_batch(weights, numeric):
 @pytest.mark.parametrize("weights", ["auto", None])
 def test_explanations_add_up_to_the_score(weights):
     table = gappy()
-    model = tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, weights=weights)
+    model = tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, column_weights=weights)
     few = without_label(rows_of(table, range(20)))
     for one, scores in zip(model.explain(few), model.log_joint(few), strict=True):
         np.testing.assert_allclose(one.log_prior + sum(one.log_evidence.values()), scores, rtol=1e-12, atol=1e-12)
@@ -203,7 +203,12 @@ def test_a_saved_model_gives_the_same_answers():
 @pytest.mark.parametrize("column_weights", [None, {"missing": {"x": {"p": 0.5, "q": 1.5}, "c": 0.25}}])
 def test_leave_one_out_agrees_with_refitting(column_weights):
     """Where smoothing is fixed, and the strength of gaps is that of all rows."""
-    options = {"label": "y", "families": {"x": "gaussian", "c": "categorical"}, "smoothing": 1.0, "weights": None}
+    options = {
+        "label": "y",
+        "families": {"x": "gaussian", "c": "categorical"},
+        "smoothing": 1.0,
+        "column_weights": None,
+    }
     rng = np.random.default_rng(0)
     y = rng.choice(["p", "q"], 60)
     table = {
@@ -266,7 +271,7 @@ def test_the_command_line_takes_the_option(tmp_path):
 
 
 def test_weights_of_gaps_are_settings_of_the_model():
-    model = tb.fit(SMALL, label="y", weights=None)
+    model = tb.fit(SMALL, label="y", column_weights=None)
     plain = model.predict_proba([{"x": None}])
     model.column_weights = tb.ColumnWeights(missing={"x": 0.5})
     half = model.explain([{"x": None}])[0].log_evidence["x"]
@@ -288,7 +293,7 @@ def test_a_column_without_any_value_is_no_evidence():
         "never": pa.array([None] * 80, pa.string()),
         "y": ["p", "p", "q", "p"] * 20,
     }
-    for options in ({}, {"missing_as_value": True, "weights": None}):
+    for options in ({}, {"missing_as_value": True, "column_weights": None}):
         model = tb.fit(table, "y", **options)
         assert "never" not in model.column_weights.missing
         assert np.array_equal(loads(dumps(model)).predict_proba(table), model.predict_proba(table))

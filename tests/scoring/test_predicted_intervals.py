@@ -17,7 +17,7 @@ def test_one_column_of_yes_and_no_against_exact_simulation():
     rng = np.random.default_rng(4)
     counts = {"p": (30, 12), "q": (9, 25)}  # yes and no
     x = [value for yes, no in counts.values() for value in [True] * yes + [False] * no]
-    model = tb.fit({"x": x, "y": ["p"] * 42 + ["q"] * 34}, label="y", smoothing=1, weights=None)
+    model = tb.fit({"x": x, "y": ["p"] * 42 + ["q"] * 34}, label="y", smoothing=1, column_weights=None)
     theta = np.stack([rng.beta(yes + 1, no + 1, 200_000) for yes, no in counts.values()])
     share = rng.dirichlet([43, 35], 200_000).T
     for value, p_x in ((True, theta), (False, 1 - theta)):
@@ -38,7 +38,7 @@ def test_intervals_hold_the_probability_that_made_the_data(n_columns):
         if y.min() == y.max():
             continue
         table = {name: rng.random(40) < theta[j, y] for j, name in enumerate(names)} | {"y": y}
-        model = tb.fit(table, label="y", families=dict.fromkeys(names, "bernoulli"), smoothing=1, weights=None)
+        model = tb.fit(table, label="y", families=dict.fromkeys(names, "bernoulli"), smoothing=1, column_weights=None)
         joint = np.array([1 - share, share]) * theta.prod(axis=0)
         low, high = model.predict_interval(dict.fromkeys(names, True), 0.9)[0, 1]
         inside.append(low <= joint[1] / joint.sum() <= high)
@@ -55,7 +55,7 @@ def test_more_rows_of_the_same_kind_make_it_narrower(smoothing):
     del frame["hashed"]  # absent words of eight buckets: nearly all of them are certain already
     families = {name: own for name, own in FAMILIES.items() if name in frame}
     few, many = (
-        tb.fit(times(frame, n), label="y", families=families, smoothing=smoothing, weights=None) for n in (1, 10)
+        tb.fit(times(frame, n), label="y", families=families, smoothing=smoothing, column_weights=None) for n in (1, 10)
     )
     for name in families:
         rows = {name: frame[name]}
@@ -65,7 +65,7 @@ def test_more_rows_of_the_same_kind_make_it_narrower(smoothing):
 
 def test_the_point_is_inside_and_intervals_are_nested_in_level():
     frame = mixed_frame(60)
-    model = tb.fit(frame, label="y", families=FAMILIES, weights=None)
+    model = tb.fit(frame, label="y", families=FAMILIES, column_weights=None)
     for calibrated in (False, True):
         p = model.predict_proba(frame, calibrated=calibrated)
         before = model.predict_interval(frame, 0.0, calibrated=calibrated)
@@ -83,20 +83,20 @@ def test_the_point_is_inside_and_intervals_are_nested_in_level():
 def test_a_row_of_unseen_values_is_wide():
     table = {"x": ["a", "b"] * 40, "z": ["a", "b"] * 40, "y": ["p", "q"] * 40}
     for smoothing in ("auto", 1.0):
-        model = tb.fit(table, label="y", smoothing=smoothing, weights=None)
+        model = tb.fit(table, label="y", smoothing=smoothing, column_weights=None)
         seen, unseen = (
             np.ptp(model.predict_interval(row)[0, 0]) for row in ({"x": "a", "z": "a"}, {"x": "?", "z": "?"})
         )
         assert unseen > 2 * seen
         assert unseen > 0.3
-    silent = tb.fit(table, label="y", unseen="missing", weights=None)
+    silent = tb.fit(table, label="y", unseen="missing", column_weights=None)
     nothing, unseen = (silent.predict_interval(row) for row in ({"x": None}, {"x": "?", "z": "?"}))
     assert nothing.tolist() == unseen.tolist()
 
 
 def test_weights_scale_what_is_not_known():
     table = {"x": ["a", "b", "a"] * 10, "y": ["p", "q", "q"] * 10}
-    model = tb.fit(table, label="y", smoothing=1, prior="uniform", weights=None)
+    model = tb.fit(table, label="y", smoothing=1, class_prior="uniform", column_weights=None)
     full = np.ptp(model.predict_interval({"x": "b"})[0, 0])
     model.column_weights = tb.ColumnWeights({"x": 0.5})
     half = np.ptp(model.predict_interval({"x": "b"})[0, 0])
@@ -107,7 +107,7 @@ def test_weights_scale_what_is_not_known():
 
 def test_the_same_draws_for_every_row_and_batch():
     frame = mixed_frame(60)
-    model = tb.fit(frame, label="y", families=FAMILIES, weights=None)
+    model = tb.fit(frame, label="y", families=FAMILIES, column_weights=None)
     whole = model.predict_interval(frame)
     rows = [{name: values[i] for name, values in frame.items()} for i in range(60)]
     assert model.predict_interval(rows[7:8]) == pytest.approx(whole[7:8], abs=1e-9)
@@ -116,14 +116,14 @@ def test_the_same_draws_for_every_row_and_batch():
 
 def test_infinitely_strong_smoothing_leaves_nothing_open():
     frame = mixed_frame(40)
-    model = tb.fit(frame, label="y", families=FAMILIES, smoothing=np.inf, prior="uniform", weights=None)
+    model = tb.fit(frame, label="y", families=FAMILIES, smoothing=np.inf, class_prior="uniform", column_weights=None)
     own = {name: values for name, values in frame.items() if name not in ("note", "hashed")}
     assert np.ptp(model.predict_interval(own), axis=2).max() < 1e-9
 
 
 def test_weighted_text_that_has_no_posterior_says_so():
     table = {"x": ["cash prize", "lunch time"] * 5, "y": ["p", "q"] * 5}
-    model = tb.fit(table, label="y", families={"x": "text:counts,tf=count,k=1,idf=True"}, weights=None)
+    model = tb.fit(table, label="y", families={"x": "text:counts,tf=count,k=1,idf=True"}, column_weights=None)
     with pytest.raises(UnsupportedError, match="no posterior"):
         model.predict_interval(table)
 
@@ -131,7 +131,7 @@ def test_weighted_text_that_has_no_posterior_says_so():
 def test_histograms_tell_shares_of_classes_at_some_values():
     x = np.concatenate([np.arange(30.0), np.arange(30.0) + 20])
     table = {"x": x, "y": ["p"] * 30 + ["q"] * 30}
-    rows = tb.fit(table, label="y", families={"x": Histogram()}, weights=None).intervals().columns["x"]
+    rows = tb.fit(table, label="y", families={"x": Histogram()}, column_weights=None).intervals().columns["x"]
     assert len(rows) == 16
     assert all(row["low"] < row["P(class | value)"] < row["high"] for row in rows)
     assert rows[0]["P(class | value)"] > 0.9 > 0.1 > rows[-2]["P(class | value)"]
@@ -141,7 +141,7 @@ def test_histograms_tell_shares_of_classes_at_some_values():
 def test_the_commands_show_intervals(tmp_path):
     path, file = tmp_path / "table.csv", str(tmp_path / "model.tally")
     path.write_text("x,y\n" + "a,p\nb,q\na,q\n" * 6)
-    model = tb.fit(str(path), label="y", smoothing=1, weights=None)
+    model = tb.fit(str(path), label="y", smoothing=1, column_weights=None)
     model.save(file)
 
     def run(*options):

@@ -30,7 +30,7 @@ DOG = {"weight": 15.0, "likes": "walks", "indoors": False}
 
 def pets():
     """A small model of every kind of column that JSON can write."""
-    return tb.fit(PETS, label="pet", families=FAMILIES, weights=None)
+    return tb.fit(PETS, label="pet", families=FAMILIES, column_weights=None)
 
 
 class RunningServer:

@@ -115,10 +115,10 @@ def main():
         killer = threading.Thread(target=kill_executor, args=(own,), daemon=True)
         if mishap == "executor killed":
             killer.start()
-        model = tbs.fit(with_mishap(frame, mishap, own, last), label="pet", weight="copies")
+        model = tbs.fit(with_mishap(frame, mishap, own, last), label="pet", sample_weight="copies")
         seen = {word: len(list(own.glob(f"{word}-*"))) for word in ("stage", "started", "finished")}
         last = seen["stage"] if mishap == "none" else last  # the last stage is the one that counts rows
-        alone = tb.fit(rows, label="pet", weight="copies", schema=model.schema)
+        alone = tb.fit(rows, label="pet", sample_weight="copies", schema=model.schema)
         answers[mishap] = {**seen, "equal": dumps(model) == dumps(alone)}
     print(json.dumps(answers), flush=True)
     spark.stop()

@@ -19,8 +19,8 @@ from tallybayes.spark.ml import NaiveBayesEstimator, NaiveBayesModel
 
 def verbs(frame, rows):
     """The verbs of tallybayes.spark."""
-    model = tbs.fit(frame, label="pet", weight="copies")
-    alone = tb.fit(rows, label="pet", weight="copies", schema=model.schema)
+    model = tbs.fit(frame, label="pet", sample_weight="copies")
+    alone = tb.fit(rows, label="pet", sample_weight="copies", schema=model.schema)
     found = {"fit": dumps(model) == dumps(alone)}
     learned, locally = model.copy(), alone.copy()
     change = tbs.learn(learned, frame)
@@ -36,9 +36,9 @@ def verbs(frame, rows):
 def spark_ml(frame, rows, folder):
     """The estimator of Spark ML."""
     columns = ["size", "visits", "colour", "indoors", "note"]
-    estimator = NaiveBayesEstimator(labelCol="pet", featuresCols=columns, weights=None)
+    estimator = NaiveBayesEstimator(labelCol="pet", featuresCols=columns, columnWeights=None)
     model = estimator.fit(frame)
-    alone = tb.fit(rows, label="pet", only=columns, weights=None, schema=model.tally.schema)
+    alone = tb.fit(rows, label="pet", only=columns, column_weights=None, schema=model.tally.schema)
     scored = model.transform(frame).select("prediction", "probability").collect()
     probabilities = np.array([row["probability"].toArray() for row in scored])
     found = {"ML fit": dumps(model.tally) == dumps(alone)}
@@ -47,7 +47,7 @@ def spark_ml(frame, rows, folder):
         model.write().overwrite().save(f"{folder}/model")
     again = NaiveBayesModel.load(f"{folder}/model")
     found["ML save"] = dumps(again.tally) == dumps(model.tally) and again.getLabelCol() == "pet"
-    indexed = NaiveBayesEstimator(labelCol="index", featuresCols=columns, weights=None)
+    indexed = NaiveBayesEstimator(labelCol="index", featuresCols=columns, columnWeights=None)
     pipeline = Pipeline(stages=[StringIndexer(inputCol="pet", outputCol="index"), indexed])
     evaluator = MulticlassClassificationEvaluator(labelCol="index", metricName="accuracy")
     fitted = pipeline.fit(frame)

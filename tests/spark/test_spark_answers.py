@@ -72,7 +72,7 @@ def test_a_model_that_abstains_gives_null(sp, df, model):
 
 @pytest.mark.parametrize(("label", "kind"), [("visits", "bigint"), ("member", "boolean"), ("y=p", "boolean")])
 def test_predictions_have_the_type_of_the_labels(sp, df, table, label, kind):
-    other = tb.fit(table.select(["size", "kind", label.partition("=")[0]]), label, weights=None)
+    other = tb.fit(table.select(["size", "kind", label.partition("=")[0]]), label, column_weights=None)
     found = sp.predict(other, df, prediction="answer", probability=None)
     assert found.schema["answer"].dataType.simpleString() == kind
     assert found.columns[-1] == "answer"
@@ -104,7 +104,7 @@ def test_an_evaluation_is_that_of_the_model(sp, df, model):
 def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(sp, spark):
     rows = [(float(i), "xz"[i % 2], "pq"[i % 3 == 0]) for i in range(20)]
     df = spark.createDataFrame(rows, ["x", "k", "y"])
-    model = sp.fit(df, "y", weights=None)
+    model = sp.fit(df, "y", column_weights=None)
     assert sp.evaluate(model, df.orderBy("k")).split == (
         "none: the rows that the model has learned, each scored with itself"
     )

@@ -70,7 +70,7 @@ def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monke
     expected.learn(df.toArrow())
     assert other.schema.columns["late"].reason == "new column; text, 2 distinct values"
     assert dumps(other) == dumps(expected)
-    void = tb.fit({"x": [1.0, 2.0], "late": [None, None], "y": ["p", "q"]}, "y", weights=None)
+    void = tb.fit({"x": [1.0, 2.0], "late": [None, None], "y": ["p", "q"]}, "y", column_weights=None)
     assert void.schema.columns["late"].reason == "no values yet"
     sp.learn(void, df)
     assert void.schema.columns["late"].reason == "new column; text, 2 distinct values"
@@ -105,9 +105,9 @@ def test_dense_vectors_are_columns_and_sparse_ones_a_bag(sp, spark):
     by_label = {row.prediction for row in found}
     assert by_label == {"p", "q"}
     assert sp.evaluate(model, df).n_rows == 61
-    columns = sp.fit(df.select("words", "y"), "y", families={"words": "gaussian"}, weights=None).schema
+    columns = sp.fit(df.select("words", "y"), "y", families={"words": "gaussian"}, column_weights=None).schema
     assert sorted(columns.families) == [f"words[{i}]" for i in range(4)]
-    bag = sp.fit(df.select("dense", "y"), "y", families={"dense": "multinomial"}, weights=None).schema
+    bag = sp.fit(df.select("dense", "y"), "y", families={"dense": "multinomial"}, column_weights=None).schema
     assert sorted(bag.families) == ["dense"]
 
 
@@ -121,10 +121,10 @@ def test_vectors_without_values_in_the_first_rows_are_looked_up(sp, spark, monke
     monkeypatch.setattr(data_frame, "_LEAST", 1)
     rows = [(None if i < 40 else Vectors.dense([float(i), i % 3]), "pq"[i % 2]) for i in range(60)]
     kinds = StructType([StructField("v", VectorUDT()), StructField("y", StringType())])
-    model = sp.fit(spark.createDataFrame(rows, kinds).coalesce(1), "y", weights=None, numeric="gaussian")
+    model = sp.fit(spark.createDataFrame(rows, kinds).coalesce(1), "y", column_weights=None, numeric="gaussian")
     table = {"v[0]": [v and v[0] for v, _ in rows], "v[1]": [v and v[1] for v, _ in rows], "y": [y for _, y in rows]}
     assert model.schema.columns_in_use == ["v[0]", "v[1]"]
-    assert model == tb.fit(table, "y", schema=model.schema, weights=None, numeric="gaussian")
+    assert model == tb.fit(table, "y", schema=model.schema, column_weights=None, numeric="gaussian")
 
 
 def test_vectors_of_different_sizes_are_an_error(sp, spark):
@@ -144,7 +144,7 @@ def test_structures_are_refused_unless_they_are_ignored(sp, df):
     model = sp.fit(nested, "y", ignore=["inner"])
     assert model.schema.columns["inner"].reason == "excluded by the user"
     with pytest.raises(tb.errors.DataError, match=r"df.drop\('inner'\)"):
-        sp.learn(tb.fit({"size": [1.0, 2.0], "y": ["p", "q"]}, "y", weights=None), nested)
+        sp.learn(tb.fit({"size": [1.0, 2.0], "y": ["p", "q"]}, "y", column_weights=None), nested)
 
 
 def test_a_missing_label_column_is_told_with_a_suggestion(sp, df):
@@ -198,23 +198,23 @@ def test_names_that_spark_cannot_tell_apart_are_refused_where_they_are_read(sp, 
     df = spark.createDataFrame(rows, ["x", "k", "K", "y"]).coalesce(1)
     with pytest.raises(tb.errors.DataError, match="column names that differ, got 'k'"):
         sp.fit(df, "y")
-    model = sp.fit(df, "y", ignore=["k", "K"], weights=None)
+    model = sp.fit(df, "y", ignore=["k", "K"], column_weights=None)
     assert model.schema.columns_in_use == ["x"]
     twice = df.toDF("x", "k", "k", "y")
     assert sp.predict(model, twice).columns == ["x", "k", "k", "y", "prediction", "probability"]
     assert sp.evaluate(model, df).n_rows == 20
     with pytest.raises(tb.errors.DataError, match="column names that differ, got 'k'"):
-        sp.learn(tb.fit({"x": [1.0, 2.0], "y": ["p", "q"]}, "y", weights=None), twice)
+        sp.learn(tb.fit({"x": [1.0, 2.0], "y": ["p", "q"]}, "y", column_weights=None), twice)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        assert set(sp.fit(df, "y", weights=None).schema.columns_in_use) == {"x", "k", "K"}
+        assert set(sp.fit(df, "y", column_weights=None).schema.columns_in_use) == {"x", "k", "K"}
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
 
 
 def test_names_of_another_case_are_told(sp, spark):
     model = tb.fit(
-        {"Size": [1.0, 2.0, 3.0, 4.5], "k": ["a", "b", "a", "b"], "y": ["p", "q", "p", "q"]}, "y", weights=None
+        {"Size": [1.0, 2.0, 3.0, 4.5], "k": ["a", "b", "a", "b"], "y": ["p", "q", "p", "q"]}, "y", column_weights=None
     )
     df = spark.createDataFrame([(1.0, "a", "p")], ["size", "k", "y"])
     for verb in (sp.predict, sp.evaluate):
@@ -227,11 +227,11 @@ def test_names_of_another_case_are_told(sp, spark):
 def test_large_types_of_arrow_change_nothing(sp, spark):
     rows = [(float(i), "xz"[i % 2], "pq"[i % 2]) for i in range(20)]
     df = spark.createDataFrame(rows, ["x", "k", "y"]).coalesce(1)
-    model = tb.fit(df.toArrow(), "y", weights=None)
+    model = tb.fit(df.toArrow(), "y", column_weights=None)
     expected = sp.predict(model, df, probabilities="p").collect()
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
     try:
-        assert dumps(sp.fit(df, "y", weights=None)) == dumps(model)
+        assert dumps(sp.fit(df, "y", column_weights=None)) == dumps(model)
         assert sp.predict(model, df, probabilities="p").collect() == expected
         assert sp.evaluate(model, df).n_rows == 20
     finally:

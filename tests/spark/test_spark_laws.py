@@ -66,12 +66,12 @@ def test_skewed_and_empty_partitions_give_the_same_bytes(sp, df, schema, expecte
 
 
 def test_without_a_schema_it_is_inferred_from_the_first_rows(sp, df):
-    model = sp.fit(df, "y", weight="w")
-    assert dumps(model) == dumps(tb.fit(df.toArrow(), "y", weight="w"))
+    model = sp.fit(df, "y", sample_weight="w")
+    assert dumps(model) == dumps(tb.fit(df.toArrow(), "y", sample_weight="w"))
 
 
 @pytest.mark.parametrize(
-    "options", [{"dependence": "one"}, {"weights": None, "numeric": "gaussian", "ignore": ["note"]}]
+    "options", [{"dependence": "one"}, {"column_weights": None, "numeric": "gaussian", "ignore": ["note"]}]
 )
 def test_options_of_fit_have_the_same_meaning(sp, df, options):
     assert dumps(sp.fit(df, "y", **options)) == dumps(tb.fit(df.toArrow(), "y", **options))

@@ -42,7 +42,7 @@ def model(frame):
 
 @pytest.fixture(scope="module")
 def alone(model):
-    return tb.fit(ROWS, label="pet", weight="copies", only=COLUMNS, schema=model.tally.schema)
+    return tb.fit(ROWS, label="pet", sample_weight="copies", only=COLUMNS, schema=model.tally.schema)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_one_row_is_scored_as_in_a_data_frame(model, scored):
 def test_types_of_answers(spark, frame):
     def fitted(label, **params):
         data = frame.selectExpr("size", f"{label} AS label")
-        found = NaiveBayesEstimator(numeric="gaussian", weights=None, **params).fit(data)
+        found = NaiveBayesEstimator(numeric="gaussian", columnWeights=None, **params).fit(data)
         return found, found.transform(data.limit(2)).schema["prediction"].dataType
 
     whole, kind = fitted("code * 2")  # 0, 2 and 4: as in Spark ML, label i is at position i
@@ -114,9 +114,9 @@ def test_output_columns_are_new_and_can_be_left_out(frame, model):
 
 
 def test_params_are_those_of_spark_ml_and_the_options_of_fit(java):
-    estimator = NaiveBayesEstimator(labelCol="pet", weightCol=None, numeric=tb.Gaussian(), weights=None)
+    estimator = NaiveBayesEstimator(labelCol="pet", weightCol=None, numeric=tb.Gaussian(), columnWeights=None)
     assert not estimator.isSet("weightCol")
-    assert estimator.fit_options() == {"numeric": "gaussian", "weights": None}
+    assert estimator.fit_options() == {"numeric": "gaussian", "column_weights": None}
     assert estimator.setPriorSmoothing(2).getPriorSmoothing() == 2
     assert estimator.getSmoothing() == "auto"
     for param in OPTION_PARAMS:
@@ -133,7 +133,7 @@ def test_params_are_those_of_spark_ml_and_the_options_of_fit(java):
         ({"smoothing": -1}, "expected smoothing to be"),
         ({"families": {"size": "gausian"}}, "did you mean 'gaussian'"),
         ({"only": ["size"]}, "expected the name of a Param"),
-        ({"weights": tb.ColumnWeights({"size": 2.0})}, "as a Param"),
+        ({"columnWeights": tb.ColumnWeights({"size": 2.0})}, "as a Param"),
     ],
 )
 def test_wrong_params_are_refused_at_once(java, params, message):
@@ -150,7 +150,7 @@ def test_errors_come_from_the_driver(frame):
 
 def test_an_estimator_is_saved_and_loaded_with_labels_of_any_type(spark, tmp_path, model):
     given = {"classWeight": {0: 2.0, True: 3.0}, "smoothing": {"size": float("inf")}, "families": {"size": "gaussian"}}
-    estimator = NaiveBayesEstimator(weights=None, schema=model.tally.schema, featuresCols=["size"], **given)
+    estimator = NaiveBayesEstimator(columnWeights=None, schema=model.tally.schema, featuresCols=["size"], **given)
     estimator.save(f"{tmp_path}/estimator")
     again = NaiveBayesEstimator.load(f"{tmp_path}/estimator")
     assert again.uid == estimator.uid
@@ -175,7 +175,7 @@ def test_a_model_is_saved_and_loaded(spark, tmp_path, model):
 @pytest.fixture(scope="module")
 def search(frame):
     """A search over a pipeline whose label is an index."""
-    estimator = NaiveBayesEstimator(labelCol="index", numeric="gaussian", weights=None)
+    estimator = NaiveBayesEstimator(labelCol="index", numeric="gaussian", columnWeights=None)
     pipeline = Pipeline(stages=[StringIndexer(inputCol="pet", outputCol="index"), estimator])
     grid = ParamGridBuilder().addGrid(estimator.featuresCols, [["indoors"], COLUMNS]).build()
     evaluator = MulticlassClassificationEvaluator(labelCol="index", metricName="logLoss")
@@ -198,7 +198,7 @@ def test_cross_validation_of_a_pipeline_which_is_saved_and_loaded(search, frame,
 
 def test_columns_of_random_numbers_that_cross_validation_adds_are_not_features(frame):
     added = frame.selectExpr("size", "pet", "size AS CrossValidator_0123456789ab_rand", "visits AS rand")
-    found = NaiveBayesEstimator(labelCol="pet", weights=None).fit(added)
+    found = NaiveBayesEstimator(labelCol="pet", columnWeights=None).fit(added)
     assert set(found.tally.schema.columns_in_use) == {"size", "rand"}
 
 
@@ -223,15 +223,17 @@ def test_a_column_of_vectors(spark, form):
     ]
     kinds = StructType([StructField("features", VectorUDT()), StructField("label", DoubleType())])
     data = spark.createDataFrame(list(zip(cells, labels.astype(float).tolist(), strict=True)), kinds).coalesce(1)
-    found = NaiveBayesEstimator(featuresCol="features", weights=None).fit(data)
+    found = NaiveBayesEstimator(featuresCol="features", columnWeights=None).fit(data)
     rows = found.transform(data).collect()
     if form == "dense":
         names = [f"features[{i}]" for i in range(3)]
-        alone = tb.fit(dict(zip(names, matrix.T, strict=True)), labels.astype(float), weights=None)
+        alone = tb.fit(dict(zip(names, matrix.T, strict=True)), labels.astype(float), column_weights=None)
         assert found.numFeatures == 3
     else:
         bags = [dict(zip(own.tolist(), row[own].tolist(), strict=True)) for row, own in zip(matrix, kept, strict=True)]
-        alone = tb.fit({"features": bags}, labels.astype(float), families={"features": "multinomial"}, weights=None)
+        alone = tb.fit(
+            {"features": bags}, labels.astype(float), families={"features": "multinomial"}, column_weights=None
+        )
         assert found.numFeatures == 1
     expected = alone.predict_proba(
         {n: matrix[:, i] for i, n in enumerate(names)} if form == "dense" else {"features": bags}
@@ -257,7 +259,7 @@ def stored(spark, tmp_path_factory):
 def test_rows_of_parquet_and_of_a_cached_table_are_scored(spark, stored):
     from tallybayes.spark import predict
 
-    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", columnWeights=None).fit(stored)
     cells = {"x": [float(i) for i in range(20)]}
     expected = found.tally.predict_proba(cells)
     numbers = stored.select("x", "label").cache()
@@ -273,7 +275,7 @@ def test_rows_of_parquet_and_of_a_cached_table_are_scored(spark, stored):
 
 
 def test_conditions_on_scored_rows_reach_the_parquet_reader(stored):
-    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", columnWeights=None).fit(stored)
     plan = found.transform(stored).where("x > 3")._jdf.queryExecution().executedPlan().toString()
     assert "GreaterThan(x,3.0)" in plan
 
@@ -281,7 +283,7 @@ def test_conditions_on_scored_rows_reach_the_parquet_reader(stored):
 def test_rows_of_a_stream_are_scored(spark, stored, tmp_path):
     from tallybayes.spark import predict
 
-    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", columnWeights=None).fit(stored)
     folder = stored.inputFiles()[0].rpartition("/")[0]
     stream = found.transform(spark.readStream.schema(stored.schema).parquet(folder))
     stream = predict(found.tally, stream, prediction="answer", probability="p")

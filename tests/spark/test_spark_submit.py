@@ -21,7 +21,16 @@ def test_spark_submit_runs_the_example(java, tmp_path):
     pq.write_table(rows, tmp_path / "pets.parquet")
     settings = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
     program = [str(ROOT / "examples" / "spark_fit.py"), str(tmp_path / "*.parquet"), "--label", "pet"]
-    options = ["--weight", "copies", "--ignore", "note", "--no-weights", "-o", str(tmp_path / "pets.tally")]
+    options = [
+        "--sample-weight",
+        "copies",
+        "--ignore",
+        "note",
+        "--column-weights",
+        "none",
+        "-o",
+        str(tmp_path / "pets.tally"),
+    ]
     done = subprocess.run(
         [str(home / "bin" / "spark-submit"), "--master", "local[1]", *settings, *program, *options],
         env={**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
@@ -32,6 +41,6 @@ def test_spark_submit_runs_the_example(java, tmp_path):
     assert done.returncode == 0, done.stderr[-4000:]
     assert "learned " in done.stdout
     found = tb.load(tmp_path / "pets.tally")
-    alone = tb.fit(rows, label="pet", weight="copies", ignore=["note"], weights=None, schema=found.schema)
+    alone = tb.fit(rows, label="pet", sample_weight="copies", ignore=["note"], column_weights=None, schema=found.schema)
     alone.save(tmp_path / "alone.tally")
     assert (tmp_path / "pets.tally").read_bytes() == (tmp_path / "alone.tally").read_bytes()

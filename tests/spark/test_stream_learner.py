@@ -77,7 +77,7 @@ def labelled(pieces):
 def test_a_stream_that_begins_anew_needs_an_empty_folder(spark, pieces, tmp_path):
     from tallybayes.spark import StreamLearner
 
-    learner = StreamLearner(tmp_path, label="y", weights=None)
+    learner = StreamLearner(tmp_path, label="y", column_weights=None)
     assert learner.model is None
     assert learner.last_batch is None
     df = spark.createDataFrame(pieces[0]).coalesce(1)
@@ -97,7 +97,7 @@ def test_a_lost_model_or_a_lost_batch_is_not_overlooked(spark, pieces, tmp_path)
     from tallybayes.spark import StreamLearner
 
     df = spark.createDataFrame(pieces[0].slice(0, 10)).coalesce(1)
-    lost = StreamLearner(tmp_path / "lost", label="y", weights=None)
+    lost = StreamLearner(tmp_path / "lost", label="y", column_weights=None)
     with pytest.raises(tb.errors.FileError, match=r"lost: expected the model after batch 56, got no model"):
         lost(df, 57)
     assert lost.last_batch is None
@@ -113,7 +113,7 @@ def test_batches_without_any_label_are_passed_over(spark, pieces, tmp_path):
 
     df = spark.createDataFrame(pieces[0].slice(0, 20)).coalesce(1)
     unlabelled = df.withColumn("y", functions.lit(None).cast("string"))
-    learner = StreamLearner(tmp_path, label="y", weights=None)
+    learner = StreamLearner(tmp_path, label="y", column_weights=None)
     learner(unlabelled, 0)
     assert (learner.model, learner.last_batch) == (None, 0)
     learner(df, 1)

@@ -4,6 +4,7 @@ import inspect
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 
@@ -12,7 +13,7 @@ from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.river import NaiveBayes
-from tallybayes.state.options import OPTIONS, SETTINGS, UNWEIGHTED, complete
+from tallybayes.state.options import OPTIONS, PRESETS, SETTINGS, UNWEIGHTED, complete
 from tallybayes.state.settings import Settings
 from transcripts import ROOT, options_table
 
@@ -58,7 +59,7 @@ def test_settings_have_every_option_that_a_model_keeps():
     for name, option in SETTINGS.items():
         assert getattr(model.settings, name) == option.domain.check(name, option.default)
     changed = model.settings.with_options(smoothing=2)
-    assert (changed.smoothing, changed.prior) == (2.0, model.settings.prior)
+    assert (changed.smoothing, changed.class_prior) == (2.0, model.settings.class_prior)
 
 
 def test_the_scikit_learn_estimator_has_every_option():
@@ -66,8 +67,6 @@ def test_the_scikit_learn_estimator_has_every_option():
     assert parameters.pop("tune") is False
     assert parameters == {name: option.default for name, option in OPTIONS.items()}
     for name, option in OPTIONS.items():
-        if name == "class_weight":  # scikit-learn's: a factor of the weights of the rows
-            continue
         line = f"{name} : {option.domain.words}, default={option.default!r} {option.help}"
         assert words(line) in words(tb.NaiveBayesClassifier.__doc__)
 
@@ -87,18 +86,18 @@ def test_commands_have_every_option(verb):
     for name, option in UNWEIGHTED.items():
         found = declared[name]
         assert found.opts == [f"--{(option.flag or name).replace('_', '-')}"]
-        assert found.help.removesuffix(" (repeatable)") == option.help
-        default = found.default[0] if isinstance(found.default, list) else found.default
-        assert default == (option.default or None)
-    assert ("weights" in declared) == (verb != "tune")
+        default = f" [{option.default}]" if option.default else ""
+        assert found.help.removesuffix(default).removesuffix(" (repeatable)") == option.help
+        assert found.default is None
+    assert ("column_weights" in declared) == (verb != "tune")
 
 
 def test_the_model_file_keeps_every_setting():
     given = {
         "smoothing": {"colour": 2.0, "size": "auto"},
         "numeric": tb.Gaussian(),
-        "prior": {"a": 0.25, "b": 0.75},
-        "prior_smoothing": math.inf,
+        "class_prior": {"a": 0.25, "b": 0.75},
+        "class_smoothing": math.inf,
         "estimate": "mle",
         "unseen": "missing",
         "missing_as_value": {"colour": False, "size": True},
@@ -122,9 +121,24 @@ def test_an_unknown_option_is_an_error_with_a_hint(function):
         function(*arguments, smothing=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("weight", "sample_weight"),
+        ("weights", "column_weights"),
+        ("prior", "class_prior"),
+        ("prior_smoothing", "class_smoothing"),
+        ("alpha", "smoothing"),
+    ],
+)
+def test_the_hint_for_a_name_that_other_libraries_use_is_ours(name, meant):
+    with pytest.raises(ParameterError, match=f"hint: did you mean '{meant}'"):
+        tb.fit(DATA, "y", **{name: None})
+
+
 @pytest.mark.parametrize("value", WRONG_STRENGTHS, ids=repr)
 def test_a_strength_outside_its_domain_is_refused(value):
-    for options in ({"smoothing": value}, {"smoothing": {"colour": value}}, {"prior_smoothing": value}):
+    for options in ({"smoothing": value}, {"smoothing": {"colour": value}}, {"class_smoothing": value}):
         (name,) = options
         with pytest.raises(
             ParameterError, match=rf"expected {name} to be .*0, a number from 1e-300 to 1e\+100, or inf"
@@ -136,7 +150,7 @@ def test_a_strength_outside_its_domain_is_refused(value):
 @pytest.mark.parametrize("k", [1e-300, 1e-30, 1, np.float32(0.5), np.int64(2), 1e30, 1e100, math.inf])
 def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
     table = DATA | {"size": [1, 1, 3, 4], "tags": [{"u"}, {"u", "v"}, {"w"}, set()], "flag": [True, False, None, True]}
-    model = tb.fit(table, label="y", smoothing=k, prior_smoothing=k, numeric=numeric)
+    model = tb.fit(table, label="y", smoothing=k, class_smoothing=k, numeric=numeric)
     p = model.predict_proba([{"colour": "red", "size": 1, "tags": {"u"}, "flag": True}, {"colour": "new"}, {"size": 9}])
     assert np.isfinite(p).all()
     np.testing.assert_allclose(p.sum(axis=1), 1)
@@ -159,15 +173,17 @@ def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
     ids=repr,
 )
 def test_a_prior_outside_its_domain_is_refused(prior):
-    with pytest.raises(ParameterError, match="expected prior to be 'empirical', 'uniform', or a dict of probabilities"):
-        Settings(prior=prior)
+    with pytest.raises(
+        ParameterError, match="expected class_prior to be 'empirical', 'uniform', or a dict of probabilities"
+    ):
+        Settings(class_prior=prior)
 
 
 def test_a_mapping_given_as_an_option_is_copied():
     smoothing, prior = {"colour": 1.0}, {"a": 0.5, "b": 0.5}
-    settings = Settings(smoothing=smoothing, prior=prior)
+    settings = Settings(smoothing=smoothing, class_prior=prior)
     smoothing["colour"], prior["a"] = -1.0, 7.0
-    assert (settings.smoothing, settings.prior) == ({"colour": 1.0}, {"a": 0.5, "b": 0.5})
+    assert (settings.smoothing, settings.class_prior) == ({"colour": 1.0}, {"a": 0.5, "b": 0.5})
 
 
 def test_options_not_given_have_their_defaults():
@@ -177,14 +193,54 @@ def test_options_not_given_have_their_defaults():
 def test_zero_is_a_value_on_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n3,a\n")
-    arguments = ["fit", "t.csv", "--label", "y", "--prior-smoothing", "0", "--smoothing", "0"]
+    arguments = ["fit", "t.csv", "--label", "y", "--class-smoothing", "0", "--smoothing", "0"]
     typer.main.get_command(app)(arguments, standalone_mode=False)
     found = tb.load("t.tally").settings
-    assert (found.prior_smoothing, found.smoothing) == (0.0, 0.0)
+    assert (found.class_smoothing, found.smoothing) == (0.0, 0.0)
 
 
 def test_no_weights_can_be_asked_for_where_there_are_none():
     rows = {"x": ["a", "b"] * 30, "y": ["p", "q"] * 30}
-    assert tb.prequential(rows, label="y", weights=None).rows == tb.prequential(rows, label="y").rows
+    assert tb.prequential(rows, label="y", column_weights=None).rows == tb.prequential(rows, label="y").rows
     with pytest.raises(ParameterError, match="the name of an option"):
-        tb.tune(rows, label="y", weights="auto")
+        tb.tune(rows, label="y", column_weights="auto")
+
+
+# Presets
+
+
+def test_the_textbook_preset_is_a_short_form_of_its_options():
+    rows = {"x": [1.0, 2.5, 3.0, 4.5] * 20, "c": ["a", "b", "b", "c"] * 20, "y": ["p", "q", "p", "q"] * 20}
+    written_out = {"numeric": "gaussian", "smoothing": 1, "column_weights": None}
+    assert PRESETS["textbook"] == written_out
+    model = tb.fit(rows, "y", preset="textbook")
+    assert dumps(model) == dumps(tb.fit(rows, "y", **written_out))
+    assert str(model.schema.families["x"]) == "gaussian"
+    found = [tb.cross_validate(rows, "y", **given).log_loss for given in ({"preset": "textbook"}, written_out)]
+    assert found[0] == found[1]
+    estimator = tb.NaiveBayesClassifier(preset="textbook").fit(pd.DataFrame(rows)[["x", "c"]], rows["y"])
+    np.testing.assert_array_equal(estimator.model_.predict_proba(rows), model.predict_proba(rows))
+    assert estimator.get_params()["smoothing"] == "auto"
+
+
+def test_an_option_beside_a_preset_takes_precedence():
+    rows = {"x": [1.0, 2.5, 3.0, 4.5] * 20, "y": ["p", "q", "p", "q"] * 20}
+    model = tb.fit(rows, "y", preset="textbook", smoothing="auto", column_weights="auto")
+    assert (model.settings.smoothing, model.column_weights.fitted_on > 0) == ("auto", True)
+    assert str(model.schema.families["x"]) == "gaussian"
+    estimator = tb.NaiveBayesClassifier(preset="textbook", smoothing=3.0).fit(pd.DataFrame(rows)[["x"]], rows["y"])
+    assert estimator.model_.settings.smoothing == 3.0
+    with pytest.raises(ParameterError, match="preset to be 'textbook' or None, got 'book'"):
+        tb.fit(rows, "y", preset="book")
+
+
+@pytest.mark.parametrize(("words", "smoothing"), [([], 1.0), (["--smoothing", "auto"], "auto")])
+def test_a_preset_on_the_command_line_and_in_the_configuration(tmp_path, monkeypatch, words, smoothing):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n" + "1.5,a\n2.5,b\n3.5,a\n" * 30)
+    typer.main.get_command(app)(["fit", "t.csv", "--label", "y", "--preset", "textbook", *words], standalone_mode=False)
+    found = tb.load("t.tally")
+    assert (found.settings.smoothing, found.column_weights) == (smoothing, tb.ColumnWeights())
+    (tmp_path / "tally.toml").write_text('preset = "textbook"\n')
+    typer.main.get_command(app)(["fit", "t.csv", "--label", "y", "-o", "u.tally", *words], standalone_mode=False)
+    assert (tmp_path / "u.tally").read_bytes() == (tmp_path / "t.tally").read_bytes()

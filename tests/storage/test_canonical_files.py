@@ -68,7 +68,7 @@ def forge(header, tensors, rng):
 def test_a_file_is_accepted_only_if_saving_it_again_gives_the_same_bytes():
     """The checks of the parts of a file agree with their definition, the comparison of all bytes."""
     rng, n_accepted = random.Random(1), 0
-    files = [dumps(model) for model in (small(), small(weight=[0.1, 0.2, 1 / 3]), tiny(), written(), *whole())]
+    files = [dumps(model) for model in (small(), small(sample_weight=[0.1, 0.2, 1 / 3]), tiny(), written(), *whole())]
     for _ in range(1200):
         header, tensors = opened(rng.choice(files))
         forge(header, tensors, rng)

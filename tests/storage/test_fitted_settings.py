@@ -33,7 +33,7 @@ def test_they_are_kept_for_labels_of_any_type(labels):
         model.decision,
     )
     assert [type(label) for label in again.decision.costs] == [type(labels[0])]
-    threshold = tb.Decision(label=labels[1], threshold=0.3)
+    threshold = tb.Decision(positive=labels[1], threshold=0.3)
     model.decision = threshold
     assert round_trip(model).decision == threshold
 

@@ -318,7 +318,7 @@ def test_keys_that_are_chosen_to_make_dicts_slow_are_refused():
         loads(signed(header, tensors))
 
 
-FUZZED = [dumps(model) for model in (small(), small(weight=[0.1, 0.2, 1 / 3]), small(smoothing=0))]
+FUZZED = [dumps(model) for model in (small(), small(sample_weight=[0.1, 0.2, 1 / 3]), small(smoothing=0))]
 PROBE = [
     {"flag": True, "kind": "red", "real": 0.25, "level": 3.0, "events": 2, "genre": "x", "words": ["a"], "topics": []},
     {"flag": False, "kind": "green", "real": -1e300, "level": 1e300, "events": 0, "genre": "", "words": []},

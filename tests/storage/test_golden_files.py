@@ -49,11 +49,11 @@ def golden_model():
     return tb.fit(
         table,
         label=LABEL,
-        weight="weight",
+        sample_weight="weight",
         families=families,
         ignore=["left out"],
         smoothing={"flag": 1, "kind": math.inf, "whole": 0.5},
-        prior_smoothing=0.25,
+        class_smoothing=0.25,
     )
 
 

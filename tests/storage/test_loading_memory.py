@@ -21,7 +21,7 @@ from tallybayes.model.saved_model import dumps, loads
 )
 def test_loading_takes_memory_in_proportion_to_the_file(table):
     families = {name: "categorical" if name[0] == "c" else "gaussian" for name in table if name[0] in "crx"}
-    data = dumps(tb.fit(table, label=LABEL, weight="w", families=families))
+    data = dumps(tb.fit(table, label=LABEL, sample_weight="w", families=families))
     loads(data)
     tracemalloc.start()
     try:

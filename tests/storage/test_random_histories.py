@@ -46,14 +46,14 @@ def histories(draw):
     labels = draw(LABELS)
     prior = draw(st.sampled_from(["empirical", "uniform", "given"]))
     given = {label: 1 / len(set(labels[:2])) for label in labels[:2]}
-    options = {"prior": given if prior == "given" else prior}
+    options = {"class_prior": given if prior == "given" else prior}
     step = st.tuples(st.sampled_from(["learn", "forget", "forget again", "merge", "merge given"]), batches(labels))
     return options, draw(batches(labels)), draw(st.lists(step, max_size=6))
 
 
 def empty(**options):
     columns = {name: [] for name in (*FAMILIES, "y", "w")}
-    return tb.fit(columns, label="y", families=FAMILIES, weight="w", **options)
+    return tb.fit(columns, label="y", families=FAMILIES, sample_weight="w", **options)
 
 
 def check_saved(model, path):
@@ -123,4 +123,4 @@ def test_forgetting_with_a_bounded_vocabulary_can_be_saved(tmp_path):
 def test_amounts_whose_product_with_the_weight_underflows_are_refused():
     rows = [{"b": {"u": 0.5}, "y": "p", "w": 5e-324}, {"b": {"v": 1}, "y": "q", "w": 1}]
     with pytest.raises(DataError, match="an amount times a weight of at least 5e-324"):
-        tb.fit(rows, label="y", weight="w", families={"b": "multinomial"})
+        tb.fit(rows, label="y", sample_weight="w", families={"b": "multinomial"})

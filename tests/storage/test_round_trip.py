@@ -29,8 +29,8 @@ choices = st.fixed_dictionaries(
     optional={
         "smoothing": smoothing,
         "numeric": st.sampled_from(["gaussian:kappa=1,nu=0.1", "poisson", "histogram"]),
-        "prior": st.sampled_from(["uniform", "empirical", {"p": 0.25, "q": 0.5, "r": 0.25}]),
-        "prior_smoothing": st.sampled_from([0, 1, 0.1, math.inf]),
+        "class_prior": st.sampled_from(["uniform", "empirical", {"p": 0.25, "q": 0.5, "r": 0.25}]),
+        "class_smoothing": st.sampled_from([0, 1, 0.1, math.inf]),
         "estimate": st.sampled_from(["bayes", "mle"]),
         "unseen": st.sampled_from(["prior", "missing"]),
     },
@@ -65,8 +65,8 @@ def test_equal_sums_give_equal_bytes(table, data):
     there_and_back = learned(table, weights)
     for part in parts[:2]:
         if part:
-            there_and_back.learn([table[i] for i in part], weight=[weights[i] for i in part])
-            there_and_back.forget([table[i] for i in part], weight=[weights[i] for i in part])
+            there_and_back.learn([table[i] for i in part], sample_weight=[weights[i] for i in part])
+            there_and_back.forget([table[i] for i in part], sample_weight=[weights[i] for i in part])
     state = there_and_back.snapshot().state
     assert dumps(tb.Model(replace(state, skipped=merged.skipped))) == whole
 
@@ -119,12 +119,12 @@ LABELS = {
 def test_labels_of_every_kind_are_restored_with_their_type(kind):
     labels = LABELS[kind]
     model = tb.fit(
-        {"x": [float(i) for i in range(len(labels))]}, label=labels, prior=dict.fromkeys(labels, 1 / len(labels))
+        {"x": [float(i) for i in range(len(labels))]}, label=labels, class_prior=dict.fromkeys(labels, 1 / len(labels))
     )
     again = round_trip(model)
     assert again == model
     assert repr(again.classes) == repr(model.classes)
-    assert repr(sorted(again.settings.prior)) == repr(sorted(model.settings.prior))
+    assert repr(sorted(again.settings.class_prior)) == repr(sorted(model.settings.class_prior))
     assert_same_answers(model, again, {"x": [1.0, None, 0.0]})
 
 
@@ -184,9 +184,9 @@ def test_a_name_that_json_cannot_hold_is_refused_when_saving():
         empty(),
         tb.fit({"x": [None, None], "y": ["a", None]}, label="y"),
         tb.fit({"y": [1, 2, 2]}, label="y"),
-        tb.fit(np.eye(3), label=[1.5, 2.5, 2.5], weight=[0.1, 0.2, 1e-300]),
-        tb.fit({"x": ["a"], "w": [2.5], "y": [True]}, label="y", weight="w", smoothing={"x": 10**18}),
-        small(smoothing={"flag": 1, "kind": math.inf}, prior_smoothing=np.float32(0.5)),
+        tb.fit(np.eye(3), label=[1.5, 2.5, 2.5], sample_weight=[0.1, 0.2, 1e-300]),
+        tb.fit({"x": ["a"], "w": [2.5], "y": [True]}, label="y", sample_weight="w", smoothing={"x": 10**18}),
+        small(smoothing={"flag": 1, "kind": math.inf}, class_smoothing=np.float32(0.5)),
     ],
     ids=["nothing", "no rows", "no values", "no columns", "a matrix", "a weight", "strengths"],
 )
@@ -202,7 +202,7 @@ def test_settings_that_are_equal_give_equal_bytes():
 
     prior = {"a": 0.5, "b": 0.5}
     assert with_settings(smoothing=1) == with_settings(smoothing=np.float64(1.0))
-    assert with_settings(prior=prior) == with_settings(prior=dict(reversed(prior.items())))
+    assert with_settings(class_prior=prior) == with_settings(class_prior=dict(reversed(prior.items())))
     assert with_settings(smoothing={"kind": 1, "flag": -0.0}) == with_settings(smoothing={"flag": 0, "kind": 1.0})
     assert with_settings(numeric=tb.Gaussian(1)) == with_settings(numeric="gaussian:kappa=1.0")
 

@@ -30,7 +30,7 @@ def test_a_file_that_would_load_as_another_model_is_an_error(tmp_path, monkeypat
 
 
 def test_merging_a_label_outside_a_given_prior_is_refused(tmp_path):
-    given = tb.fit({"x": ["a", "b"], "y": ["p", "q"]}, label="y", prior={"p": 0.25, "q": 0.75})
+    given = tb.fit({"x": ["a", "b"], "y": ["p", "q"]}, label="y", class_prior={"p": 0.25, "q": 0.75})
     other = tb.fit({"x": ["a", "b"], "y": ["p", "r"]}, label="y")
     with pytest.raises(ParameterError, match=r"a prior probability for every label, got none for 'r'"):
         given.merge(other)
@@ -40,7 +40,7 @@ def test_merging_a_label_outside_a_given_prior_is_refused(tmp_path):
 
 
 def test_merging_labels_within_a_given_prior_is_allowed(tmp_path):
-    given = tb.fit({"x": ["a"], "y": ["p"]}, label="y", prior={"p": 0.25, "q": 0.75})
+    given = tb.fit({"x": ["a"], "y": ["p"]}, label="y", class_prior={"p": 0.25, "q": 0.75})
     both = given.merge(tb.fit({"x": ["b"], "y": ["q"]}, label="y"))
     both.save(tmp_path / "both.tally")
     assert load(tmp_path / "both.tally").class_counts == {"p": 1, "q": 1}

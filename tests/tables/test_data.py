@@ -101,7 +101,7 @@ def test_numbers_at_odd_addresses():
         packed,
         pd.DataFrame(records)[["x", "whole"]],
     ):
-        model = tb.fit(data, label=unaligned(y), weight=unaligned(np.ones(300)))
+        model = tb.fit(data, label=unaligned(y), sample_weight=unaligned(np.ones(300)))
         np.testing.assert_array_equal(model.predict_proba(data), expected.predict_proba({"x": x, "whole": whole}))
     matrix = np.stack([x, whole], axis=1)
     model = tb.fit(unaligned(matrix), label=y)
@@ -173,8 +173,8 @@ def test_smoothing_can_be_chosen_by_column():
 def test_weights_by_name_or_array():
     rng = np.random.default_rng(1)
     weights = rng.integers(0, 4, N).astype(float)
-    by_name = tb.fit({**COLUMNS, "w": weights}, label="ill", weight="w", families=FAMILIES)
-    by_array = tb.fit(COLUMNS, label="ill", weight=weights, families=FAMILIES)
+    by_name = tb.fit({**COLUMNS, "w": weights}, label="ill", sample_weight="w", families=FAMILIES)
+    by_array = tb.fit(COLUMNS, label="ill", sample_weight=weights, families=FAMILIES)
     assert by_name == by_array
     assert "w" not in by_name.schema.columns
 

@@ -142,7 +142,9 @@ def table_of(n=400, seed=0):
 
 def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
     table = table_of()
-    model = tb.fit(table, label="y", families={"real": "gaussian"}, weights=None, smoothing=1.0, numeric="gaussian")
+    model = tb.fit(
+        table, label="y", families={"real": "gaussian"}, column_weights=None, smoothing=1.0, numeric="gaussian"
+    )
 
     def log_loss(model):
         codes = np.searchsorted(model.classes, table["y"])
@@ -157,7 +159,7 @@ def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
             rest,
             label="y",
             families={"real": "gaussian"} if "real" in rest else None,
-            weights=None,
+            column_weights=None,
             smoothing=1.0,
             numeric="gaussian",
         )
@@ -167,7 +169,7 @@ def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
             {one.column: table[one.column], "y": table["y"]},
             label="y",
             families=family,
-            weights=None,
+            column_weights=None,
             smoothing=1.0,
             numeric="gaussian",
         )
@@ -177,7 +179,7 @@ def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
 
 def test_gain_includes_the_column_weights_and_the_calibration():
     table = table_of()
-    model = tb.fit(table, label="y", weights=None, smoothing=1.0, numeric="gaussian")
+    model = tb.fit(table, label="y", column_weights=None, smoothing=1.0, numeric="gaussian")
     model.column_weights = tb.ColumnWeights(
         {"kind": 0.4, "real": {"p": 1.0, "q": 0.2, "r": 0.8}, "flag": 0.0}, {"p": 0.3}
     )
@@ -198,7 +200,7 @@ def test_noise_has_no_importance_and_bayes_factors_below_one():
     factors = []
     for seed in range(10):
         table = table_of(seed=seed)
-        noise = {one.column: one for one in tb.importance(tb.fit(table, label="y", weights=None), table).columns}
+        noise = {one.column: one for one in tb.importance(tb.fit(table, label="y", column_weights=None), table).columns}
         real = [noise.pop(name) for name in ("flag", "kind", "real", "events")]
         assert min(one.information for one in real) > max(one.information for one in noise.values())
         assert all(abs(one.information) < 0.02 for one in noise.values())
@@ -215,7 +217,7 @@ def test_the_sample_of_rows_is_the_same_for_a_table_and_a_file(tmp_path):
     table = table_of(2000)
     path = str(tmp_path / "table.parquet")
     pyarrow.parquet.write_table(pa.table(table), path)
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     some, same = tb.importance(model, table, rows=200), tb.importance(model, path, rows=200)
     assert some.to_dict() == same.to_dict()
     assert some.n_rows == 200
@@ -227,10 +229,10 @@ def test_the_sample_of_rows_is_the_same_for_a_table_and_a_file(tmp_path):
 def test_label_and_weight_can_be_arrays():
     table = table_of()
     y, w = table.pop("y"), np.tile([1.0, 2.0], 200)
-    model = tb.fit(table, label=y, weight=w, weights=None, smoothing=1.0, numeric="gaussian")
-    found = tb.importance(model, table, label=y, weight=w)
+    model = tb.fit(table, label=y, sample_weight=w, column_weights=None, smoothing=1.0, numeric="gaussian")
+    found = tb.importance(model, table, label=y, sample_weight=w)
     codes = np.searchsorted(model.classes, y)
-    losses = -model.leave_one_out(table, label=y, weight=w)[np.arange(len(codes)), codes]
+    losses = -model.leave_one_out(table, label=y, sample_weight=w)[np.arange(len(codes)), codes]
     assert found.log_loss == pytest.approx((losses * w).sum() / w.sum(), rel=1e-9)
 
 
@@ -248,7 +250,7 @@ def test_columns_of_every_family_have_an_importance():
     table = numbers | texts | {"y": y}
     own = {name: name for name in (*families, *texts)}
     for smoothing in ("auto", 0, 1.0, np.inf):
-        found = tb.importance(tb.fit(table, label="y", families=own, smoothing=smoothing, weights=None), table)
+        found = tb.importance(tb.fit(table, label="y", families=own, smoothing=smoothing, column_weights=None), table)
         assert {one.column for one in found.columns} == set(own)
         assert all(np.isfinite([one.gain, one.information, one.log_factor or 0.0]).all() for one in found.columns)
         assert json.dumps(found.to_dict(), allow_nan=False)
@@ -256,7 +258,7 @@ def test_columns_of_every_family_have_an_importance():
 
 def test_invalid_data_and_arguments_are_refused():
     table = table_of(40)
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", column_weights=None)
     for wrong, error in (
         ({"rows": 3}, ParameterError),
         ({"rows": True}, ParameterError),
@@ -269,7 +271,7 @@ def test_invalid_data_and_arguments_are_refused():
     with pytest.raises(ParameterError, match="more than once"):
         tb.importance(model, iter([table]))
     with pytest.raises(DataError, match="two classes"):
-        tb.importance(tb.fit({"x": [1, 2], "y": ["p", "p"]}, label="y", weights=None), {"x": [1], "y": ["p"]})
+        tb.importance(tb.fit({"x": [1, 2], "y": ["p", "p"]}, label="y", column_weights=None), {"x": [1], "y": ["p"]})
 
 
 @pytest.mark.slow
@@ -279,7 +281,7 @@ def test_the_command_prints_a_table_or_json(tmp_path):
 
     table, path, file = table_of(), str(tmp_path / "table.csv"), str(tmp_path / "model.tally")
     pyarrow.csv.write_csv(pa.table(table), path)
-    model = tb.fit(path, label="y", weights=None)
+    model = tb.fit(path, label="y", column_weights=None)
     model.save(file)
 
     def run(*options):

@@ -68,6 +68,6 @@ def test_the_estimator_does_not_tune_a_class_of_weight_zero():
 
 
 def test_corrections_of_a_family_without_tables_are_refused():
-    model = tb.fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [0, 0, 1, 1]}, label="y", numeric="gaussian", weights=None)
+    model = tb.fit({"x": [1.0, 2.0, 3.0, 4.0], "y": [0, 0, 1, 1]}, label="y", numeric="gaussian", column_weights=None)
     with pytest.raises(ParameterError, match="corrections for columns whose family has tables"):
         model.column_weights = tb.ColumnWeights(corrections={"x": ValueCorrection({0: 1.0, 1: -1.0}, 2.5, 1.0)})

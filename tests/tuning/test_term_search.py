@@ -77,5 +77,5 @@ def test_weights_that_are_worse_than_none_on_other_rows_are_not_used():
     assert tuned.model.column_weights.weights == {}
     assert tuned.estimate.log_loss == tuned.log_loss[1] < tuned.log_loss[0]
     assert not tuned.is_default
-    plain = tb.fit({**rows, "y": y.tolist()}, label="y", weights=None)
+    plain = tb.fit({**rows, "y": y.tolist()}, label="y", column_weights=None)
     assert tuned.model.predict_proba(rows).tolist() == plain.predict_proba(rows).tolist()

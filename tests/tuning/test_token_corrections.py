@@ -56,7 +56,7 @@ def with_corrections(model, **columns):
 @pytest.mark.parametrize("family", ["text:counts,k=1", "text:complement,tf=log,k=0.5,ngrams=2"])
 def test_corrections_add_to_the_weights_of_tokens(family, weights, tmp_path):
     data = reviews(60)
-    plain = tb.fit(data, label="label", families={"text": family}, weights=weights)
+    plain = tb.fit(data, label="label", families={"text": family}, column_weights=weights)
     table = CorrectionTable(("good", "never seen"), ("down", "up"), np.array([[0.25, -1.5], [9.0, 9.0]]))
     model = with_corrections(plain, text=table)
     new = {"text": ["very good plot", "bad film", ""]}

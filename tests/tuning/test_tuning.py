@@ -28,7 +28,7 @@ def test_copies_of_a_column_share_a_total_weight_of_one():
     np.testing.assert_allclose(weights.sum(axis=0), 1.0, atol=0.15)
     assert (
         tuned.log_loss[1]
-        < 0.5 * tb.evaluate(tb.fit(copies(2000, 4), label="y", weights=None), copies(2000, 4)).log_loss
+        < 0.5 * tb.evaluate(tb.fit(copies(2000, 4), label="y", column_weights=None), copies(2000, 4)).log_loss
     )
     assert tuned.model.stale == []
 
@@ -67,7 +67,7 @@ def test_the_family_that_generated_the_numbers_is_selected():
 
 def test_a_number_without_a_logarithm_is_scored_as_missing_and_refused_in_learning():
     table = {"x": [1.0, 2.0, 3.0, 9.0], "y": ["p", "p", "q", "q"]}
-    model = tb.fit(table, label="y", families={"x": "gaussian:log=True"}, weights=None)
+    model = tb.fit(table, label="y", families={"x": "gaussian:log=True"}, column_weights=None)
     assert model.predict_proba({"x": [0.0, -3.0]}).tolist() == [[0.5, 0.5], [0.5, 0.5]]
     with pytest.raises(DataError, match="a number above 0"):
         model.learn({"x": [0.0], "y": ["p"]})
@@ -79,7 +79,7 @@ def test_the_curve_is_the_leave_one_out_log_loss_of_each_k():
     assert len(tuned.curve) == 7
     codes = np.searchsorted(["p", "q"], table["y"])
     for point in tuned.curve[::3]:
-        left = tb.fit(table, label="y", smoothing=point["k"], weights=None).leave_one_out(table)
+        left = tb.fit(table, label="y", smoothing=point["k"], column_weights=None).leave_one_out(table)
         assert point["log_loss"] == pytest.approx(-left[np.arange(200), codes].mean(), rel=1e-9)
     assert "<- minimum" in str(tuned)
 
@@ -101,9 +101,9 @@ def test_the_result_does_not_depend_on_the_batches(tmp_path, rows):
 def test_label_and_weight_can_be_arrays():
     table = copies(200, 3)
     y, w = table.pop("y"), np.full(200, 2.0)
-    tuned = tb.tune(table, y, weight=w, what="weights")
+    tuned = tb.tune(table, y, sample_weight=w, what="weights")
     assert tuned.log_loss[1] <= tuned.log_loss[0]
-    named = tb.tune(table | {"y": y, "w": w}, label="y", weight="w", what="weights")
+    named = tb.tune(table | {"y": y, "w": w}, label="y", sample_weight="w", what="weights")
     assert tuned.model.column_weights == named.model.column_weights
 
 
@@ -128,7 +128,9 @@ def test_evidence_selects_the_k_with_the_largest_marginal_likelihood():
     table = {"x": ["a", "b", "b", "a", "c"] * 50, "y": ["p", "q"] * 125}
     tuned = tb.tune(table, label="y", by="evidence")
     k = tuned.model.settings.smoothing["x"]
-    tried = {s: tb.fit(table, label="y", smoothing=s, weights=None).log_evidence()["x"] for s in (k / 4, k, k * 4)}
+    tried = {
+        s: tb.fit(table, label="y", smoothing=s, column_weights=None).log_evidence()["x"] for s in (k / 4, k, k * 4)
+    }
     assert max(tried, key=tried.get) == k
 
 
@@ -228,7 +230,7 @@ def test_one_class_and_streams_are_refused():
 
 def test_column_evidence_sums_to_leave_one_out():
     table = mixed_frame(50)
-    model = tb.fit(table, label=LABEL, smoothing=1.0, numeric="gaussian", weights=None)
+    model = tb.fit(table, label=LABEL, smoothing=1.0, numeric="gaussian", column_weights=None)
     source = to_source(table)
     evidence = ColumnEvidence(model, sampled(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
     total = evidence.rows(model).log_prior + sum(evidence.of(model, name) for name in model.schema.families)
@@ -250,7 +252,7 @@ def test_tuning_does_not_harm_on_real_tables(shared_data, name, label):
         train, test = frame[fold != number], frame[fold == number]
         tuned = tb.tune(train, label=label).model
         losses.append(
-            [tb.evaluate(model, test).log_loss for model in (tb.fit(train, label=label, weights=None), tuned)]
+            [tb.evaluate(model, test).log_loss for model in (tb.fit(train, label=label, column_weights=None), tuned)]
         )
     before, after = np.mean(losses, axis=0)
     assert after < before * 1.02
@@ -267,7 +269,7 @@ def test_the_reported_log_loss_is_that_of_the_model(what):
     """Before and after tuning, by leave-one-out on the same rows."""
     table = mixed_frame(150)
     fixed = {"label": LABEL, "smoothing": 1.0, "numeric": "gaussian"}
-    plain = tb.fit(table, **fixed, weights=None)
+    plain = tb.fit(table, **fixed, column_weights=None)
     tuned = tb.tune(table, what=what, strengths=5, **fixed)
     assert tuned.log_loss[0] == pytest.approx(leave_one_out_log_loss(plain, table, LABEL), rel=1e-9)
     assert tuned.log_loss[1] == pytest.approx(leave_one_out_log_loss(tuned.model, table, LABEL), rel=1e-9)
@@ -283,7 +285,10 @@ def test_maximum_likelihood_has_no_smoothing_to_tune():
 def test_a_model_tuned_on_arrays_has_no_label_column():
     table = copies(100, 2)
     y = table.pop("y")
-    tuned, fitted_model = tb.tune(table, y, weight=np.ones(100)).model, tb.fit(table, label=y, weights=None)
+    tuned, fitted_model = (
+        tb.tune(table, y, sample_weight=np.ones(100)).model,
+        tb.fit(table, label=y, column_weights=None),
+    )
     assert (tuned.schema.label, tuned.schema.weight) == (None, None)
     tuned.learn({"x0": ["p"], "x1": ["p"]}, label=["p"])
     assert sum(fitted_model.merge(tuned).class_counts.values()) == 201
@@ -312,7 +317,7 @@ def test_bad_rows_are_counted_once(tmp_path):
     path.write_text("\n".join(lines))
     for by in ("leave-one-out", "validation"):
         source = tb.read(str(path), skip_bad=True)
-        tuned = tb.tune(source, label="y", families={"x": "gaussian"}, weight="w", by=by, strengths=3)
+        tuned = tb.tune(source, label="y", families={"x": "gaussian"}, sample_weight="w", by=by, strengths=3)
         assert source.bad.count == 2
         n_test = 0 if tuned.test is None else tuned.test.n_rows
         assert sum(tuned.model.class_counts.values()) + n_test == 118
@@ -334,13 +339,13 @@ def test_log_likelihoods_of_long_texts_are_not_truncated():
     options = {"label": "y", "families": {"t": "text:variant=counts,tf=count,k=0.01"}}
     tuned = tb.tune(table, what="prior", **options)
     assert tuned.log_loss[0] == pytest.approx(
-        leave_one_out_log_loss(tb.fit(table, **options, weights=None), table, "y"), rel=1e-9, abs=1e-12
+        leave_one_out_log_loss(tb.fit(table, **options, column_weights=None), table, "y"), rel=1e-9, abs=1e-12
     )
 
 
 def test_a_class_of_prior_probability_zero_can_be_tuned():
     table = copies(60, 2)
-    tuned = tb.tune(table, label="y", prior={"p": 0.0, "q": 1.0}, strengths=3)
+    tuned = tb.tune(table, label="y", class_prior={"p": 0.0, "q": 1.0}, strengths=3)
     assert np.isfinite(tuned.log_loss).all()
 
 

@@ -21,7 +21,7 @@ offsets = st.one_of(st.just({}), st.fixed_dictionaries({label: st.floats(-2, 2) 
 
 def fitted(without=()):
     families = {name: family for name, family in FAMILIES.items() if name not in without}
-    return tb.fit(TABLE, label=LABEL, families=families, ignore=without, smoothing=1.0, weights=None)
+    return tb.fit(TABLE, label=LABEL, families=families, ignore=without, smoothing=1.0, column_weights=None)
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,11 +67,11 @@ def test_weights_are_held_when_a_row_is_left_out():
     options = {"label": "y", "families": {"x": "gaussian", "c": "categorical"}, "smoothing": 1.0}
     table = {"x": [1.0, 2.0, 4.0, 5.0, 1.5, 3.0], "c": list("abbaab"), "y": list("ppqqqp")}
     for own in ({"x": 0.4, "c": 1.7}, {"x": {"p": 0.5, "q": 1.0}}):
-        model = tb.fit(table, **options, weights=None)
+        model = tb.fit(table, **options, column_weights=None)
         model.column_weights = tb.ColumnWeights(own, {"p": 0.3, "q": -0.3})
         left = model.leave_one_out(table)
         for row in range(6):
-            rest = tb.fit({name: v[:row] + v[row + 1 :] for name, v in table.items()}, **options, weights=None)
+            rest = tb.fit({name: v[:row] + v[row + 1 :] for name, v in table.items()}, **options, column_weights=None)
             rest.column_weights = model.column_weights
             one = {name: [v[row]] for name, v in table.items() if name != "y"}
             np.testing.assert_allclose(np.exp(left[row]), rest.predict_proba(one)[0], rtol=1e-9)
@@ -85,7 +85,7 @@ def test_a_weight_of_nothing_is_as_good_as_no_column():
 
 def test_a_class_ruled_out_by_a_column_of_weight_nothing_is_not_ruled_out():
     table = {"x": ["a", "b"], "z": ["c", "d"], "y": ["p", "q"]}
-    model = tb.fit(table, label="y", estimate="mle", weights=None)
+    model = tb.fit(table, label="y", estimate="mle", column_weights=None)
     model.column_weights = tb.ColumnWeights({"x": {"p": 0.0, "q": 1.0}, "z": 0.0})
     assert np.isfinite(model.predict_proba(table)).all()
 

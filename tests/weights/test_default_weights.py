@@ -41,7 +41,7 @@ def copies(n, times, seed):
 
 def test_copies_of_a_column_do_not_make_it_certain():
     train, new = copies(1000, 10, 0), copies(1000, 10, 1)
-    model, plain = tb.fit(train, label="y"), tb.fit(train, label="y", weights=None)
+    model, plain = tb.fit(train, label="y"), tb.fit(train, label="y", column_weights=None)
     assert model.predict_proba({f"x{i}": "p" for i in range(10)})[0, 0] == pytest.approx(0.75, abs=0.05)
     assert tb.evaluate(model, new).log_loss < 0.6 < tb.evaluate(plain, new).log_loss
 
@@ -50,7 +50,9 @@ def test_copies_of_a_column_do_not_make_it_certain():
 def test_correlated_columns_are_predicted_better_than_by_plain_naive_bayes(load):
     X, y = load(return_X_y=True)
     train, test = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
-    default, plain = (tb.evaluate(tb.fit(X[train], y[train], **o), X[test], y[test]) for o in ({}, {"weights": None}))
+    default, plain = (
+        tb.evaluate(tb.fit(X[train], y[train], **o), X[test], y[test]) for o in ({}, {"column_weights": None})
+    )
     assert default.log_loss < plain.log_loss / 2
     assert default.accuracy > plain.accuracy
 
@@ -89,7 +91,7 @@ def test_the_order_of_the_columns_does_not_matter():
 def test_integer_weights_equal_repeated_rows_and_weight_zero_equals_absence():
     data, times = table(120), np.random.default_rng(0).integers(0, 4, 120)
     repeated = rows_of(data, np.repeat(np.arange(120), times))
-    assert fitted(data, weight=times.astype(float)).column_weights == fitted(repeated).column_weights
+    assert fitted(data, sample_weight=times.astype(float)).column_weights == fitted(repeated).column_weights
 
 
 def test_rows_that_occur_many_times_are_spread_over_the_folds():
@@ -156,17 +158,17 @@ def test_few_rows_or_one_class_have_no_weights(options):
 def test_a_given_class_prior_is_kept():
     data = table()
     prior = dict(zip(sorted(set(data[LABEL]) - {None}), (0.2, 0.5, 0.3), strict=True))
-    model = fitted(data, prior=prior)
+    model = fitted(data, class_prior=prior)
     np.testing.assert_allclose(np.exp(model.log_prior()), list(prior.values()))
     assert model.column_weights.weights.keys() == INFERRED.keys()
 
 
 def test_weights_can_be_given_or_switched_off():
     data = table(80)
-    assert fitted(data, weights=None).column_weights == tb.ColumnWeights()
-    assert fitted(data, weights={"kind": 0.5}).column_weights.weights == {"kind": 0.5}
+    assert fitted(data, column_weights=None).column_weights == tb.ColumnWeights()
+    assert fitted(data, column_weights={"kind": 0.5}).column_weights.weights == {"kind": 0.5}
     given_weights = tb.ColumnWeights({"kind": {"class 0": 2.0}})
-    assert fitted(data, weights=given_weights).column_weights == given_weights
+    assert fitted(data, column_weights=given_weights).column_weights == given_weights
 
 
 @pytest.mark.parametrize(
@@ -182,19 +184,19 @@ def test_weights_can_be_given_or_switched_off():
 )
 def test_wrong_weights_are_errors(weights, words):
     with pytest.raises(ParameterError, match=words):
-        fitted(table(80), weights=weights)
+        fitted(table(80), column_weights=weights)
 
 
 def test_the_estimator_fits_weights_and_partial_fit_does_not():
     X, y = load_breast_cancer(return_X_y=True)
     assert tb.NaiveBayesClassifier().fit(X, y).model_.column_weights.fitted_on == len(y)
     assert tb.NaiveBayesClassifier().partial_fit(X, y).model_.column_weights == tb.ColumnWeights()
-    assert tb.NaiveBayesClassifier(weights=None).fit(X, y).model_.column_weights == tb.ColumnWeights()
+    assert tb.NaiveBayesClassifier(column_weights=None).fit(X, y).model_.column_weights == tb.ColumnWeights()
 
 
 def test_cross_validation_fits_weights_of_its_own_in_each_fold():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    default, plain = tb.cross_validate(X, y, folds=5), tb.cross_validate(X, y, folds=5, weights=None)
+    default, plain = tb.cross_validate(X, y, folds=5), tb.cross_validate(X, y, folds=5, column_weights=None)
     assert default.log_loss < plain.log_loss / 2
 
 
@@ -230,10 +232,10 @@ def test_fractional_weights_are_subtracted_exactly():
     data, rng = table(200), np.random.default_rng(0)
     weight = rng.choice([0.1, 0.3, 1.0, 2.0, 1 / 3], 200)
     twice = {name: [*values, *values] for name, values in data.items()}
-    weights = fitted(twice, weight=[*weight, *weight]).column_weights
+    weights = fitted(twice, sample_weight=[*weight, *weight]).column_weights
     assert weights.fitted_on == 200
     backwards = rows_of(twice, range(399, -1, -1))
-    assert fitted(backwards, weight=[*weight[::-1], *weight[::-1]]).column_weights == weights
+    assert fitted(backwards, sample_weight=[*weight[::-1], *weight[::-1]]).column_weights == weights
     balanced = tb.NaiveBayesClassifier(class_weight="balanced").fit(*small()).model_
     assert balanced.column_weights.fitted_on == len(np.unique(np.column_stack(small()), axis=0))
 
@@ -268,8 +270,8 @@ def test_a_new_class_has_the_mean_weight_of_the_others():
 def test_another_prior_is_the_prior_and_another_smoothing_makes_weights_stale():
     data = table()
     model = fitted(data)
-    assert np.ptp(model.with_settings(prior="uniform").log_prior()) == 0
-    assert model.with_settings(prior="uniform").stale == []
+    assert np.ptp(model.with_settings(class_prior="uniform").log_prior()) == 0
+    assert model.with_settings(class_prior="uniform").stale == []
     assert model.with_settings(smoothing=3.0).stale == ["column_weights"]
 
 
@@ -277,7 +279,7 @@ def test_given_weights_of_a_class_that_a_fold_lacks():
     data = table(100)
     data[LABEL][0] = "rare"
     weights = {"kind": {"rare": 0.5}}
-    assert tb.cross_validate(data, LABEL, families=INFERRED, weights=weights).n_rows == 100
+    assert tb.cross_validate(data, LABEL, families=INFERRED, column_weights=weights).n_rows == 100
 
 
 @pytest.mark.slow

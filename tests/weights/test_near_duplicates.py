@@ -86,7 +86,7 @@ def test_near_duplicates_are_subtracted_as_they_were_learned(kind, seed):
     """The held-out evidence of a row is that of a model that never learned the rows of its fold."""
     data, families = tables(kind, 120, seed)
     sample = RowSample()
-    plan = tb.fit(data, label="label", families=families, weights=None)
+    plan = tb.fit(data, label="label", families=families, column_weights=None)
     model = Model(ModelState(plan.schema, plan.settings))
     learn_sampled(model, sample, data, label="label")
     rows = sample.rows()
@@ -144,7 +144,7 @@ def test_rows_with_equal_hashes_that_differ_are_not_taken_for_copies(monkeypatch
 
     data, _ = tables("histogram", 100, 0)
     monkeypatch.setattr(RowHashes, "__call__", short)
-    model = tb.fit(data, label="label", weights=None)
+    model = tb.fit(data, label="label", column_weights=None)
     for size in (1, 7, 100):
         sample, parts = RowSample(), Model(ModelState(model.schema, model.settings))
         for start in range(0, 100, size):
@@ -157,7 +157,7 @@ def test_rows_with_equal_hashes_that_differ_are_not_taken_for_copies(monkeypatch
 
 def test_rows_that_a_model_does_not_have_leave_it_without_weights_and_a_warning():
     data, _ = tables("histogram", 100, 0)
-    model, sample = tb.fit(data, label="label", weights=None), RowSample()
+    model, sample = tb.fit(data, label="label", column_weights=None), RowSample()
     other = Model(ModelState(model.schema, model.settings))
     learn_sampled(other, sample, tables("histogram", 100, 1)[0], label="label")
     with pytest.warns(DataWarning, match="no column weights were fitted"):
@@ -166,7 +166,7 @@ def test_rows_that_a_model_does_not_have_leave_it_without_weights_and_a_warning(
 
 def test_near_copies_of_a_text_are_in_one_fold():
     docs, labels = letters(100)
-    model, sample = tb.fit({"text": docs}, label=labels, families={"text": "text"}, weights=None), RowSample()
+    model, sample = tb.fit({"text": docs}, label=labels, families={"text": "text"}, column_weights=None), RowSample()
     other = Model(ModelState(model.schema, model.settings))
     learn_sampled(other, sample, {"text": docs}, label=labels)
     divided = held_out_evidence(other.snapshot().state, sample.rows()).rows
@@ -185,7 +185,7 @@ def test_a_letter_sent_thousands_of_times_does_not_fill_the_sample():
     docs = [f"dear customer {BODY} greetings name{i}" for i in range(4000)]
     docs += [" ".join(f"w{j}" for j in rng.integers(0, 2000, 12)) for _ in range(4000)]
     labels = ["spam"] * 4000 + rng.choice(["spam", "ham"], 4000).tolist()
-    model = tb.fit({"text": docs}, label=labels, families={"text": "text:counts,k=1"}, weights=None)
+    model = tb.fit({"text": docs}, label=labels, families={"text": "text:counts,k=1"}, column_weights=None)
     sample, other = RowSample(), Model(ModelState(model.schema, model.settings))
     learn_sampled(other, sample, {"text": docs}, label=labels)
     rows = sample.rows()

@@ -74,7 +74,9 @@ def test_weights_are_no_worse_than_none_for_a_rare_class():
     for seed in range(3):
         rng = np.random.default_rng(seed)
         (data, y), (new, truth) = numbers(100_000, 0.001, rng), numbers(100_000, 0.001, rng)
-        default, plain = (tb.evaluate(tb.fit(data, label=y, **own), new, truth) for own in ({}, {"weights": None}))
+        default, plain = (
+            tb.evaluate(tb.fit(data, label=y, **own), new, truth) for own in ({}, {"column_weights": None})
+        )
         ratios.append(default.log_loss / plain.log_loss)
     assert np.mean(ratios) < 0.97  # the columns depend on each other
 
@@ -114,7 +116,7 @@ def test_rows_of_all_classes_come_into_the_sample_however_they_are_batched():
     rng = np.random.default_rng(3)
     y = np.sort(rng.choice(3, 30_000, p=[0.6, 0.395, 0.005]))
     data = {"a": rng.normal(size=30_000) + y, "b": rng.normal(size=30_000).round(1), "y": y}
-    schema = tb.fit(data, label="y", weights=None).schema
+    schema = tb.fit(data, label="y", column_weights=None).schema
     whole = tb.fit(data, label="y", schema=schema)
     for seed, size in ((0, 500), (1, 4000), (2, 9999)):
         order = np.arange(30_000) if seed == 0 else np.random.default_rng(seed).permutation(30_000)

@@ -19,7 +19,7 @@ CORRECTIONS = {
 
 
 def model(corrections=None, **options):
-    result = tb.fit(TABLE, label="y", families=FAMILIES, weights=None, **options)
+    result = tb.fit(TABLE, label="y", families=FAMILIES, column_weights=None, **options)
     if corrections:
         result.column_weights = tb.ColumnWeights(corrections=corrections)
     return result

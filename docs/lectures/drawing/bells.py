@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import tallybayes as tb
 from drawing import BLUE, GREEN, ORANGE, Rows, at, curve, lines
 
-BELL = {"numeric": "gaussian", "estimate": "mle", "prior_smoothing": 0}
+BELL = {"numeric": "gaussian", "estimate": "mle", "class_smoothing": 0}
 
 
 def bell() -> alt.Chart:
@@ -48,7 +48,7 @@ def dice() -> alt.HConcatChart:
 def _bars_and_bell(values: np.ndarray, density: np.ndarray, step: float, title: str) -> alt.LayerChart:
     """A distribution as bars of a given width, and the bell that the library fits to it."""
     label = ["all"] * len(values)
-    model = tb.fit({"x": values}, label=label, weight=density * step, **BELL, weights=None)
+    model = tb.fit({"x": values}, label=label, sample_weight=density * step, **BELL, column_weights=None)
     x = np.linspace(values[0], values[-1], 81)
     line = curve(x, np.exp(model.log_joint({"x": x})[:, 0]))
     bars = [row | {"x2": round(float(str(row["x"])) + step, 5)} for row in curve(values - step / 2, density)]
@@ -69,7 +69,7 @@ SPECIES = alt.Scale(domain=["setosa", "versicolor", "virginica"], range=[BLUE, O
 def iris_densities() -> alt.HConcatChart:
     """The bells of the three species in each of two features."""
     data, panels = flowers(), []
-    model = tb.fit(data, label="species", **BELL, weights=None)
+    model = tb.fit(data, label="species", **BELL, column_weights=None)
     for feature, low, high in (("length", 4, 8.5), ("width", 1.8, 4.6)):
         x = np.linspace(low, high, 91)
         log_prob = model.log_joint({feature: x}) - model.log_prior()
@@ -81,7 +81,7 @@ def iris_densities() -> alt.HConcatChart:
 def iris() -> alt.LayerChart:
     """The region of each species, the flowers, and the means as crosses."""
     data = flowers()
-    model = tb.fit(data, label="species", **BELL, weights=None)
+    model = tb.fit(data, label="species", **BELL, column_weights=None)
     wide, high = np.linspace(4, 8.2, 211), np.linspace(1.8, 4.6, 57)
     step, rows = (wide[1] - wide[0]) / 2, []
     for y in high:  # each row of the picture is a few rectangles, one per run of the same answer
@@ -138,7 +138,7 @@ def accuracies(X: np.ndarray, y: np.ndarray, n: int, seed: int) -> tuple[float, 
     order = np.random.default_rng(seed).permutation(len(y))
     train = np.concatenate([[i for i in order[:-150] if y[i] == label][: n // 2] for label in np.unique(y)])
     test = order[-150:]
-    naive = tb.fit(X[train], label=y[train], families="bernoulli", smoothing=1, weights=None)
+    naive = tb.fit(X[train], label=y[train], families="bernoulli", smoothing=1, column_weights=None)
     logistic = LogisticRegression(solver="newton-cholesky").fit(X[train], y[train])
     return tuple(float((model.predict(X[test]) == y[test]).mean()) for model in (naive, logistic))
 
@@ -148,7 +148,7 @@ def stream() -> alt.Chart:
     data = load_iris()
     order = np.random.default_rng(0).permutation(150)
     X, y = data.data[order], data.target_names[data.target[order]]
-    model = tb.fit(X[:3], label=y[:3], families="gaussian", weights=None)
+    model = tb.fit(X[:3], label=y[:3], families="gaussian", column_weights=None)
     right = []
     for i in range(3, 150):
         right.append(model.predict(X[i : i + 1])[0] == y[i])

@@ -47,7 +47,11 @@ def likelihood() -> alt.LayerChart:
     coin = {"toss": ["heads"] * 47 + ["tails"] * 53}
 
     def error(pi: float) -> float:
-        return tb.fit(coin, label="toss", prior={"heads": pi, "tails": 1 - pi}, weights=None).objective(coin).total
+        return (
+            tb.fit(coin, label="toss", class_prior={"heads": pi, "tails": 1 - pi}, column_weights=None)
+            .objective(coin)
+            .total
+        )
 
     x = np.arange(0.1, 0.901, 0.01)
     rows = curve(x, np.array([error(float(pi)) for pi in x]), what="E")
@@ -60,7 +64,7 @@ def smoothing() -> alt.Chart:
     """The estimate of an outcome seen twice in three times, by k."""
     ks = 2.0 ** np.arange(-8, 10.01, 0.25)
     seen = {"x": ["a", "a", "b"]}
-    models = [tb.fit(seen, label=["all"] * 3, smoothing=float(k), weights=None) for k in ks]
+    models = [tb.fit(seen, label=["all"] * 3, smoothing=float(k), column_weights=None) for k in ks]
     y = np.array([math.exp(model.log_joint({"x": "a"})[0, 0]) for model in models])
     rows = curve(ks, y, what="P(a)")
     return lines(rows, "strength k", "P(a), seen 2 times in 3").encode(by_strength())
@@ -134,7 +138,7 @@ def sentence() -> alt.Chart:
         return {word: int(word in text.split()) for word in words}
 
     rows = [presence(text) | {"animal": label} for text, label in texts.items()]
-    model = tb.fit(rows, label="animal", families=dict.fromkeys(words, "bernoulli"), smoothing=1, weights=None)
+    model = tb.fit(rows, label="animal", families=dict.fromkeys(words, "bernoulli"), smoothing=1, column_weights=None)
     new = presence("this dog was my puppy")
     parts = model.explain(new)[0].log_odds(1, 0)
     names = {"": "prior"} | {word: word if new[word] else f"no {word}" for word in words}

@@ -28,7 +28,7 @@ def films_features(folder: Path) -> alt.Chart:
     train = np.random.default_rng(0).permutation(len(y))[:200]
     data = {name: column[train] for name, column in X.items()}
     apart, together = (
-        tb.fit(data, label=label, families=families, smoothing=1, weights=None).log_evidence()
+        tb.fit(data, label=label, families=families, smoothing=1, column_weights=None).log_evidence()
         for label in (y[train], ["film"] * len(train))
     )
     rows = [{"part": name, "y": round(10 / math.log(10) * (apart[name] - together[name]), 2)} for name in X]
@@ -51,7 +51,7 @@ def films_threshold(folder: Path) -> alt.Chart:
     X, y, families = films(folder)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = ({name: column[part] for name, column in X.items()} for part in (order[:200], order[200:]))
-    model = tb.fit(train, label=y[order[:200]], families=families, smoothing=1, prior_smoothing=0, weights=None)
+    model = tb.fit(train, label=y[order[:200]], families=families, smoothing=1, class_smoothing=0, column_weights=None)
     p, rated = model.predict_proba(test)[:, 1], y[order[200:]]
     x = np.round(np.arange(0, 0.7001, 0.005), 3)
     rows = curve(x, np.array([(p[~rated] < t).sum() for t in x]), what="others, shown")
@@ -68,7 +68,11 @@ def spam_k(folder: Path) -> alt.HConcatChart:
     ks, loss, evidence = 2.0 ** np.arange(-9, 2.01, 0.5), [], []
     for k in ks:
         model = tb.fit(
-            train, label="label", families={"text": tb.Text(variant="presence")}, smoothing=float(k), weights=None
+            train,
+            label="label",
+            families={"text": tb.Text(variant="presence")},
+            smoothing=float(k),
+            column_weights=None,
         )
         loss.append(tb.evaluate(model, validation).log_loss)
         evidence.append(model.log_evidence()["text"] / train.num_rows)

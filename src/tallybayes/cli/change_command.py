@@ -13,30 +13,30 @@ from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
 
 
-Class = Annotated[
+LabelValue = Annotated[
     str | None,
-    typer.Option("--class", metavar="CLASS", help="The class of all rows, for mails and texts without a label."),
+    typer.Option(metavar="CLASS", help="The label of all rows, for mails and texts without a column of labels."),
 ]
 
 
 @reads
-def learn(model: ModelFile, data: Data, *, class_: Class = None, json: Json = False, reader: Reader) -> None:
+def learn(model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: Reader) -> None:
     """Add rows to a model, all of them or none.
 
     New classes, categories and columns are added to the model. If another command is changing the same file, this one
     waits until it is done.
     """
-    _changed("learn", model, data, class_, json, reader)
+    _changed("learn", model, data, label_value, json, reader)
 
 
 @reads
-def forget(model: ModelFile, data: Data, *, class_: Class = None, json: Json = False, reader: Reader) -> None:
+def forget(model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: Reader) -> None:
     """Remove rows from a model, all of them or none.
 
     The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
     another command is changing the same file, this one waits until it is done.
     """
-    _changed("forget", model, data, class_, json, reader)
+    _changed("forget", model, data, label_value, json, reader)
 
 
 def merge(
@@ -114,7 +114,7 @@ def _print_change(json: bool, facts: dict[str, Any], model: Any, text: str) -> N
 
 
 COMMANDS = [
-    (learn, "tally learn films.tally corrections.csv\ntally learn mail.tally letter.eml --class spam"),
+    (learn, "tally learn films.tally corrections.csv\ntally learn mail.tally letter.eml --label-value spam"),
     (forget, "tally forget films.tally mistakes.csv"),
     (merge, "tally merge monday.tally tuesday.tally -o week.tally"),
 ]

@@ -72,9 +72,7 @@ def decide(
     model: ModelFile,
     data: SomeData = None,
     *,
-    class_: Annotated[
-        str | None, typer.Option("--class", "--positive", metavar="CLASS", help="The class of the threshold.")
-    ] = None,
+    positive: Annotated[str | None, typer.Option(metavar="CLASS", help="The class of the threshold.")] = None,
     threshold: Annotated[
         float | None, typer.Option(metavar="P", help="Answer the class if its probability is at least P.")
     ] = None,
@@ -89,7 +87,7 @@ def decide(
         list[str] | None,
         typer.Option(
             metavar="TRUE:ANSWER=COST",
-            help="The cost of an answer where another class is true (repeatable). With DATA and --class: select the"
+            help="The cost of an answer where another class is true (repeatable). With DATA and --positive: select the"
             " threshold with the lowest mean cost.",
         ),
     ] = None,
@@ -124,17 +122,19 @@ def decide(
     from tallybayes.state.decision import Decision
 
     rules = (threshold, false_negatives, false_positives, cost or None, maximise, budget)
-    has_rule = any(one is not None for one in (*rules, abstain, class_))
+    has_rule = any(one is not None for one in (*rules, abstain, positive))
     constrained = any(one is not None for one in (false_negatives, false_positives, maximise, budget))
-    if (data or new) and not constrained and not (cost and class_ is not None):
+    if (data or new) and not constrained and not (cost and positive is not None):
         got = data or Described("--new")
-        expected = "data only for --false-negatives, --false-positives, --maximise, --budget, or --cost with --class"
+        expected = "data only for --false-negatives, --false-positives, --maximise, --budget, or --cost with --positive"
         raise ParameterError(f"{expected}, to select the threshold", got=got)
     if most_probable and has_rule:
         raise ParameterError("--most-probable without other options", got=Described("another rule"))
     if not most_probable and not has_rule:
         if output is not None or in_place:
-            raise ParameterError("a rule to save", got=NONE, hint="tally decide MODEL --class C --threshold P -o NEW")
+            raise ParameterError(
+                "a rule to save", got=NONE, hint="tally decide MODEL --positive C --threshold P -o NEW"
+            )
         loaded = loaded_model(model)
         if "decision" in loaded.stale:
             note("the rule was selected before the model was changed: it may be stale")
@@ -145,10 +145,12 @@ def decide(
         raise ParameterError(f"one of {names}", got=Described("several"))
     if maximise not in (None, "f1"):
         raise ParameterError("--maximise f1", got=maximise, hint="--cost selects the threshold with the lowest cost")
-    if (constrained or (cost and class_ is not None)) and not data:
-        raise ParameterError("DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --class C ...")
+    if (constrained or (cost and positive is not None)) and not data:
+        raise ParameterError(
+            "DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --positive C ..."
+        )
     with progress("deciding") as step, changed_model(model, output, in_place=in_place) as loaded:
-        own = _class_of_threshold(loaded, class_, has_threshold=bool(data) or constrained or threshold is not None)
+        own = _class_of_threshold(loaded, positive, has_threshold=bool(data) or constrained or threshold is not None)
         costs = _costs(loaded, cost) if cost else None
         if data:
             source = reader(data, step)
@@ -157,7 +159,7 @@ def decide(
             rule = loaded.decide(source, own, leave_one_out=not new, **by)
             note_bad_rows(source)
         elif threshold is not None:
-            rule = Decision(label=own, threshold=threshold)
+            rule = Decision(positive=own, threshold=threshold)
         elif costs is not None:
             rule = Decision(costs=costs)
         else:
@@ -172,16 +174,16 @@ def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) 
 
     label = None if name is None else class_named(model.classes, name)
     if label is None and has_threshold:
-        raise ParameterError("--class, the class of the threshold", got=NONE)
+        raise ParameterError("--positive, the class of the threshold", got=NONE)
     if label is not None and not has_threshold:
-        raise ParameterError("a threshold, or how to select it, for --class", got=NONE)
+        raise ParameterError("a threshold, or how to select it, for --positive", got=NONE)
     return label
 
 
 def _print_rule(path: str, rule: Any, json: bool) -> None:
     facts = {
         "model": path,
-        "class": rule.label,
+        "positive": rule.positive,
         "threshold": rule.threshold,
         "costs": rule.costs,
         "abstain": rule.abstain,
@@ -235,9 +237,9 @@ COMMANDS = [
     ),
     (
         decide,
-        "tally decide films.tally films.csv --class R --false-negatives 0   # print the rule that misses no R\n"
-        "tally decide films.tally films.csv --class R --maximise f1 -o strict.tally\n"
-        "tally decide films.tally new.csv --new --class R --budget 200   # the 200 most probable rows\n"
+        "tally decide films.tally films.csv --positive R --false-negatives 0   # print the rule that misses no R\n"
+        "tally decide films.tally films.csv --positive R --maximise f1 -o strict.tally\n"
+        "tally decide films.tally new.csv --new --positive R --budget 200   # the 200 most probable rows\n"
         "tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place\n"
         "tally decide films.tally --most-probable --in-place",
     ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
+from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, class_named, loaded_model, reads
 from tallybayes.cli.subcommand import from_config
@@ -43,7 +43,7 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed for the folds and for --bootstrap.")] = 0,
     leave_one_out: LeaveOneOut = False,
-    weight: Weight = None,
+    sample_weight: SampleWeight = None,
     prequential: Annotated[
         bool, typer.Option("--prequential", help="Score each block of rows, then learn it, in the order of the data.")
     ] = False,
@@ -85,7 +85,7 @@ def evaluate(
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
     method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
-    refitted = any(fitting[name] != default and not from_config(name) for name, (_, default) in FITTING.items())
+    refitted = any(value not in NOT_GIVEN and not from_config(name) for name, value in fitting.items())
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),
@@ -100,7 +100,7 @@ def evaluate(
         (holdout is not None and method != "cross-validation", "--holdout only for data and --label", method),
         (holdout is not None and folds is not None, "--folds or --holdout", "both"),
         (group is not None and time is not None, "--group or --time", "both"),
-        (weight is not None and not leave_one_out, "--weight only with --leave-one-out", method),
+        (sample_weight is not None and not leave_one_out, "--sample-weight only with --leave-one-out", method),
         (refitted and has_model, "options of fit only with data and --label", "a model, which is already fitted"),
     ):
         if wrong:
@@ -115,7 +115,9 @@ def evaluate(
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
             source = reader(rest, step)
-            found = evaluation = _of_model(first, source, label, leave_one_out=leave_one_out, weight=weight)
+            found = evaluation = _of_model(
+                first, source, label, leave_one_out=leave_one_out, sample_weight=sample_weight
+            )
         else:
             if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
@@ -138,12 +140,14 @@ def evaluate(
     print_result(found.to_dict() if json else str(found))
 
 
-def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bool, weight: str | None) -> Evaluation:
+def _of_model(
+    path: str, source: Source, label: str | None, *, leave_one_out: bool, sample_weight: str | None
+) -> Evaluation:
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
 
     model = loaded_model(path)
-    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, weight=weight)
+    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, sample_weight=sample_weight)
     settings = model.settings
     weights = settings.column_weights
     fixed = {

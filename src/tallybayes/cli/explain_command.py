@@ -27,9 +27,7 @@ def explain(
     ] = None,
     n: Annotated[int, typer.Option("-n", metavar="N", help="Explain the first N rows, if --row is not given.")] = 5,
     units: Annotated[str, typer.Option(metavar="UNIT", help="decibans or log-odds (natural logarithm).")] = "decibans",
-    for_: Annotated[
-        str | None, typer.Option("--for", metavar="CLASS", help="Evidence for this class. [the answer]")
-    ] = None,
+    positive: Annotated[str | None, typer.Option(metavar="CLASS", help="Evidence for this class. [the answer]")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Evidence against this class. [the runner-up]")
     ] = None,
@@ -48,9 +46,9 @@ def explain(
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
     loaded = learned_model(model)
-    names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
-    if for_ is not None and for_ == against:
-        raise ParameterError("--for and --against with different classes", got=for_)
+    names = [None if text is None else class_named(loaded.classes, text) for text in (positive, against)]
+    if positive is not None and positive == against:
+        raise ParameterError("--positive and --against with different classes", got=positive)
     wanted = sorted(set(row)) if row else list(range(max(n, 0)))
     source = reader(data)
     found, n_rows = _rows(loaded, source, wanted)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
+from tallybayes.cli.fit_options import Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
@@ -44,7 +44,7 @@ def fit(
         str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and passed to --schema.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the families and stop; nothing is fitted.")] = False,
-    weight: Weight = None,
+    sample_weight: SampleWeight = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
@@ -53,20 +53,21 @@ def fit(
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit_plan import FitPlan
+    from tallybayes.state.options import complete
     from tallybayes.weights.weight_selection import LEAST_ROWS, MOST_CLASSES
 
     with progress("fitting") as step:
         source = reader(data, step)
-        options = fit_options(source, label, weight=weight, **fitting)
+        options = fit_options(source, label, sample_weight=sample_weight, **fitting)
         path = None
         if dry_run:
-            model = FitPlan.of(source, label, options, weight=weight).empty_model()
+            model = FitPlan.of(source, label, options, sample_weight=sample_weight).empty_model()
         else:
             path = model_path(output, data)
-            model = fit_model(source, label, weight=weight, **options)
+            model = fit_model(source, label, sample_weight=sample_weight, **options)
             if not model.classes:
-                if weight is not None and not model.skipped:
-                    raise DataError("rows with a weight above 0", got=NONE, column=weight)
+                if sample_weight is not None and not model.skipped:
+                    raise DataError("rows with a weight above 0", got=NONE, column=sample_weight)
                 got = Described(f"none in {rows_of(model.skipped)}" if model.skipped else "no rows")
                 raise DataError("rows with a label", got=got, column=label, hint=_labels_of(data))
             model.save(path)
@@ -77,7 +78,12 @@ def fit(
     note_identifiers(model.schema)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
-    if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
+    if (
+        not dry_run
+        and complete(options)["column_weights"] == "auto"
+        and not model.column_weights.weights
+        and model.schema.families
+    ):
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
@@ -138,7 +144,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
             | ({"input": True} if spec.family is None and spec.name in inputs else {})
             for spec in schema.columns.values()
         ],
-        "weights": model.column_weights.fitted_on or None,
+        "column_weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),
     }
 
@@ -153,8 +159,8 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts.append(text_table(["column", "family", "reason"], _lines(facts["columns"])))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
-    if facts["weights"]:
-        parts.append(f"column weights fitted on held-out rows ({number(facts['weights'], 12)} different rows)")
+    if facts["column_weights"]:
+        parts.append(f"column weights fitted on held-out rows ({number(facts['column_weights'], 12)} different rows)")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

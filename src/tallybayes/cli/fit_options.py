@@ -25,7 +25,7 @@ from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 if TYPE_CHECKING:
     from tallybayes.tables.source import Source
 
-__all__ = ["FITTING", "Label", "Weight", "fit_options", "fits", "fits_unweighted"]
+__all__ = ["NOT_GIVEN", "Label", "SampleWeight", "fit_options", "fits", "fits_unweighted"]
 
 Label = Annotated[
     str | None,
@@ -33,7 +33,7 @@ Label = Annotated[
         "--label", metavar="COL", help="The column to predict; COL=VALUE makes a boolean label.", show_default=False
     ),
 ]
-Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
+SampleWeight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
 
 _REPEATABLE = {
     FAMILIES: "COL=FAMILY",
@@ -42,30 +42,31 @@ _REPEATABLE = {
     CLASS_PRIOR: "[CLASS=]P",
     CLASS_WEIGHTS: "CLASS=W|balanced",
     SWITCHES: "[COL=]yes|no|auto",
+    WEIGHTS: "auto|none|COL=W",
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
-    """The annotation and the default of an option, for typer."""
-    flag, domain, default = f"--{(option.flag or name).replace('_', '-')}", option.domain, option.default
-    if domain is WEIGHTS:
-        return Annotated[bool, typer.Option(flag, help="Plain naive Bayes: all columns have weight 1.")], False
+    """The annotation of an option for typer, and None, its value where it is not given."""
+    flag, domain = f"--{(option.flag or name).replace('_', '-')}", option.domain
+    default = f" [{option.default}]" if option.default not in (None, ()) else ""
     if metavar := _REPEATABLE.get(domain):
-        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable)")
-        return Annotated[list[str] | None, shown], [default] if isinstance(default, str) else None
+        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable){default}")
+        return Annotated[list[str] | None, shown], None
     metavar = "|".join(domain.choices) or _SINGLE[domain]
     kind = float if domain is STRENGTH else str
-    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=option.help)], default
+    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=f"{option.help}{default}")], None
 
 
-FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
-fits = adds("fitting", FITTING, dict)
-fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, dict)
+_FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
+fits = adds("fitting", _FITTING, dict)
+fits_unweighted = adds("fitting", {name: _FITTING[name] for name in UNWEIGHTED}, dict)
+NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
 
 
-def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
+def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.cells.date_format import DATE_PARTS
     from tallybayes.columns.label import label_column
@@ -76,13 +77,13 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     if label is None and given["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
-    apart = (weight, label_column(label or "", columns)[0])
+    apart = (sample_weight, label_column(label or "", columns)[0])
     names = [name for name in columns if name not in apart]
     parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in given.items()
-        if value is not None and value is not False and value != []
+        if value not in NOT_GIVEN
     }
     return options  # type: ignore[no-any-return]
 
@@ -97,7 +98,7 @@ def _value(option: Option, given: Any, names: list[str], parts: list[str], sourc
 
         return Schema.load(given)
     if option.domain is WEIGHTS:
-        return None
+        return _column_weights(given, both)
     if option.domain is BINS:
         return _bins(given)
     if option.domain is STRENGTHS:
@@ -105,7 +106,7 @@ def _value(option: Option, given: Any, names: list[str], parts: list[str], sourc
     if option.domain is SWITCHES:
         return _by_column([_switch(text, both) for text in given], names)
     if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
-        flag = "prior" if option.domain is CLASS_PRIOR else "class-weight"
+        flag = "class-prior" if option.domain is CLASS_PRIOR else "class-weight"
         return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
 
@@ -149,6 +150,19 @@ def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
         raise ParameterError("--smoothing: auto, a number from 0 to inf, or COL=K", got=text) from None
 
 
+def _column_weights(given: list[str], names: list[str]) -> Any:
+    """auto, None, or weights by column."""
+    from tallybayes.errors import ParameterError
+
+    if given in (["auto"], ["none"]):
+        return "auto" if given == ["auto"] else None
+    try:
+        pairs = [_split("--column-weights", text, names) for text in given]
+        return {name: float(weight) for name, weight in pairs}
+    except ValueError:
+        raise ParameterError("--column-weights: auto, none, or COL=W", got=", ".join(given)) from None
+
+
 def _switch(text: str, names: list[str]) -> tuple[str | None, Any]:
     from tallybayes.errors import ParameterError
 
@@ -179,7 +193,7 @@ def _by_class(flag: str, given: list[str], label: str, source: Source) -> dict[A
 def _number_of_class(flag: str, text: str) -> tuple[str, float]:
     from tallybayes.errors import ParameterError
 
-    forms = {"prior": "empirical, uniform, or CLASS=P for every class", "class-weight": "balanced, or CLASS=W"}
+    forms = {"class-prior": "empirical, uniform, or CLASS=P for every class", "class-weight": "balanced, or CLASS=W"}
     name, sign, value = text.rpartition("=")
     try:
         return name if sign else "", float(value)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli.fit_options import Label, Weight
+from tallybayes.cli.fit_options import Label, SampleWeight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, check_label_column, loaded_model, reads
 
@@ -23,7 +23,7 @@ def importance(
     data: Data,
     *,
     label: Label = None,
-    weight: Weight = None,
+    sample_weight: SampleWeight = None,
     rows: Annotated[int, typer.Option(metavar="N", help="Use at most N rows, drawn at random.")] = 5000,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     json: Json = False,
@@ -41,7 +41,7 @@ def importance(
         source = reader(data, step)
         loaded = loaded_model(model)
         check_label_column(source, loaded.snapshot().label_or_default(label))
-        found = column_importance(loaded, source, label=label, weight=weight, rows=rows, seed=seed)
+        found = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
     note_bad_rows(source)
     print_result(found.to_dict() if json else str(found))
 

@@ -104,7 +104,7 @@ def _set_threshold(model: Any, threshold: float | None, positive: str | None) ->
     label = model.classes[1] if positive is None else class_named(model.classes, positive)
     if positive is None:
         note(f"the threshold is for the class {shown(label)} (--positive CLASS for another)")
-    model.decision = Decision(label=label, threshold=threshold)
+    model.decision = Decision(positive=label, threshold=threshold)
 
 
 def _check_columns(wanted: list[str], names: list[str]) -> None:

@@ -22,37 +22,6 @@ def from_config(name: str) -> bool:
     return name in _configured
 
 
-class _AsGiven:
-    """Values of parameters that have their type already, as they are.
-
-    typer would convert these too, by means of pydantic, which takes as long to import as NumPy.
-    """
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value of a parameter; typer converts it if it must be converted."""
-        kind, is_list = param.type_descriptor.annotation, param.multiple or param.nargs == -1
-        if value is None:
-            return () if is_list else None
-        if type(value) is kind and kind in (str, int, float):
-            return value
-        if kind == list[str] and isinstance(value, (list, tuple)) and all(isinstance(own, str) for own in value):
-            return list(value)
-        param._runtime_param = None
-        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
-
-
-class _WithoutConversion:
-    """A command whose parameters are converted only if they must be."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters, that for help included."""
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if getattr(one, "_runtime_param", one) is None:  # since typer 0.29
-                one._runtime_param = _AsGiven()
-        return found
-
-
 class _ExampleFirst:
     """Help that shows an example before anything else."""
 
@@ -69,7 +38,7 @@ class _ExampleFirst:
         """Write nothing: the example is at the top."""
 
 
-class Command(_WithoutConversion, _ExampleFirst, TyperCommand):
+class Command(_ExampleFirst, TyperCommand):
     """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -127,7 +96,7 @@ class Command(_WithoutConversion, _ExampleFirst, TyperCommand):
         return [(one.metavar, one.help) for one in found]
 
 
-class Group(_WithoutConversion, _ExampleFirst, TyperGroup):
+class Group(_ExampleFirst, TyperGroup):
     """The command `tally`."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.fit_command import ModelOutput, model_path
-from tallybayes.cli.fit_options import Label, Weight, fit_options, fits_unweighted
+from tallybayes.cli.fit_options import Label, SampleWeight, fit_options, fits_unweighted
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
@@ -44,7 +44,7 @@ def tune(
     strengths: Annotated[int, typer.Option(metavar="N", help="The number of values of k to evaluate.")] = 50,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     fitting: dict[str, Any],
-    weight: Weight = None,
+    sample_weight: SampleWeight = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
@@ -59,7 +59,7 @@ def tune(
 
     with progress("tuning", unit="") as step:
         source = reader(data)
-        options = fit_options(source, label, weight=weight, **fitting)
+        options = fit_options(source, label, sample_weight=sample_weight, **fitting)
         path = model_path(output, data)
         report = None if step is None else (lambda name, share: step(0, share, 0, name))
         found = tuned_model(
@@ -72,7 +72,7 @@ def tune(
             strengths=strengths,
             seed=seed,
             progress=report,
-            weight=weight,
+            sample_weight=sample_weight,
             **options,
         )
         found.model.save(path)

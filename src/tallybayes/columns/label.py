@@ -140,7 +140,7 @@ def check_label(label: Any, names: Collection[str]) -> None:
     """Raise a DataError unless the label is one of these columns."""
     column, _ = label_column(str(label), names)
     if column not in names:
-        hint = "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
+        hint = "label= takes the name of a column or an array of labels (tally learn and forget: --label-value)"
         hint = did_you_mean(column, names) or hint
         raise DataError("the label column in the data", got=list(names), column=column, hint=hint)
 

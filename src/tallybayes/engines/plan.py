@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Unpack
+from typing import Literal, Unpack
 
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
@@ -21,6 +21,7 @@ from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.storage.plan_content import plan_to_bytes
 from tallybayes.tables.source import Source
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["Plan", "plan_change", "plan_fit"]
 
@@ -51,7 +52,13 @@ class Plan:
 
 
 @with_options()
-def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Plan:
+def plan_fit(
+    data: TableLike,
+    label: LabelLike | None = None,
+    *,
+    sample_weight: WeightLike | None = None,
+    **options: Unpack[FitOptions],
+) -> Plan:
     """The plan to fit a model in pieces.
 
     data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
@@ -60,12 +67,17 @@ def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unp
 
     A column that has no value in these rows is not counted.
     """
-    plan = FitPlan.of(to_source(data), label, options, weight=weight)
-    return _checked(Plan(plan.counting, plan.weights))
+    plan = FitPlan.of(to_source(data), label, options, sample_weight=sample_weight)
+    return _checked(Plan(plan.counting, plan.column_weights))
 
 
 def plan_change(
-    model: Model, data: Any = None, *, label: Any = None, weight: Any = None, verb: Literal["learn", "forget"] = "learn"
+    model: Model,
+    data: TableLike | None = None,
+    *,
+    label: LabelLike | None = None,
+    sample_weight: WeightLike | None = None,
+    verb: Literal["learn", "forget"] = "learn",
 ) -> Plan:
     """The plan to let a model learn or forget rows in pieces.
 
@@ -76,8 +88,8 @@ def plan_change(
         raise ParameterError("the verb learn or forget", got=verb)
     snapshot = model.snapshot()
     snapshot.state.require_learned(verb)
-    weight = snapshot.state.schema.weight if weight is None else weight
-    plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), weight, learns=verb == "learn")
+    sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
+    plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), sample_weight, learns=verb == "learn")
     if data is not None and plan.learns:
         source: Source = to_source(data)
         plan = replace(plan, schema=grown_schema(plan.schema, source.head(), plan))

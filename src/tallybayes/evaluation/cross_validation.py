@@ -23,14 +23,15 @@ from tallybayes.model.weighting import learn_sampled, sample_for, weighted
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["cross_validate"]
 
 
 @with_options()
 def cross_validate(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     folds: int | None = None,
     seed: int = 0,
@@ -69,7 +70,7 @@ def cross_validate(
     request.check()
     excluded = [name for name in (group, None if has_times else time) if name is not None]
     source, fits = plan_fits(given, label, _without(excluded, options, given), "for cross-validation")
-    label, weights = fits.label, fits.weights
+    label, weights = fits.label, fits.column_weights
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     plan = plan_folds(request, source, empty, label)

@@ -23,6 +23,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 from tallybayes.tables.source import Source, as_columns
 from tallybayes.tables.table import Table
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = [
     "WITH_THEMSELVES",
@@ -44,11 +45,11 @@ WITH_THEMSELVES = "the rows that the model has learned, each scored with itself"
 
 def evaluate(
     model: Model,
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     leave_one_out: bool | None = None,
-    weight: Any = None,
+    sample_weight: WeightLike | None = None,
     positive: Any = None,
 ) -> Evaluation:
     """Evaluate a model on labelled data; its own training rows are scored by models without them.
@@ -56,7 +57,7 @@ def evaluate(
     label: the name of a column or an array, if it is not the one the model was fitted with.
     leave_one_out: whether the data is the training data, so that each row is scored by a model without that row. By
     default that is found out: the data is the training data if it has the sums of the model. `split` tells which.
-    weight: with leave_one_out, the training weight of each row: a column or an array.
+    sample_weight: with leave_one_out, the training weight of each row: a column or an array.
     positive: the class whose precision, recall and F1 are reported apart.
 
     Probabilities are calibrated and predictions decided as by `predict`. Under a rule with costs, `mean_cost` is known.
@@ -68,11 +69,13 @@ def evaluate(
     """
     if not model.classes:
         raise DataError("a model with training rows", got=NONE)
-    if weight is not None and not leave_one_out:
-        raise ParameterError("weight= only with leave_one_out=True", got=weight, hint="otherwise all rows count alike")
+    if sample_weight is not None and not leave_one_out:
+        raise ParameterError(
+            "sample_weight= only with leave_one_out=True", got=sample_weight, hint="otherwise all rows count alike"
+        )
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    given: dict[str, Any] = {"leave_one_out": leave_one_out, "weight": weight}
+    given: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
     work = partial(evaluated, snapshot, label)
     evaluation = score_honestly(snapshot, source, label, work, lambda found: found, **given)
     evaluation.bad = 0 if source.bad is None else source.bad.count
@@ -87,7 +90,7 @@ def score_honestly(
     evaluation_of: Callable[[T], Evaluation],
     *,
     leave_one_out: bool | None,
-    weight: Any = None,
+    sample_weight: Any = None,
 ) -> T:
     """The result of `work` on the scored batches of some data: training rows are scored by models without them.
 
@@ -95,7 +98,7 @@ def score_honestly(
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
     """
     if leave_one_out:
-        result = work(log_proba_of_training_rows(snapshot, source, label=label, weight=weight))
+        result = work(log_proba_of_training_rows(snapshot, source, label=label, sample_weight=sample_weight))
         evaluation_of(result).leave_one_out, evaluation_of(result).split = True, _training_split(snapshot)
         return result
     learned = LearnedRows(snapshot, source, label)
@@ -105,7 +108,9 @@ def score_honestly(
     if leave_one_out is None and learned.can_be_read_again:
         with warnings.catch_warnings(), source.read_again():
             warnings.simplefilter("ignore", DataWarning)  # they were issued when the rows were read first
-            return score_honestly(snapshot, source, label, work, evaluation_of, leave_one_out=True, weight=weight)
+            return score_honestly(
+                snapshot, source, label, work, evaluation_of, leave_one_out=True, sample_weight=sample_weight
+            )
     evaluation_of(result).split = f"none: {WITH_THEMSELVES}"
     if leave_one_out is None:
         hint = "a stream is read only once; each row of a table or a file would be scored by a model without it"

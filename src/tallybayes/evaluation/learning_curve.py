@@ -30,6 +30,7 @@ from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, wei
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenated
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
 
@@ -40,8 +41,8 @@ Rows = NDArray[np.int64]
 
 @with_options()
 def compare(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     sizes: Iterable[int] | None = None,
     folds: int = 5,
@@ -83,7 +84,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, found in _evaluated(rows, empty, fits.weights, order, np.flatnonzero(fold == number), steps):
+        for size, found in _evaluated(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
             for model, one in zip(MODELS, found, strict=True):
                 evaluations[model, size].append(one)
             done += size

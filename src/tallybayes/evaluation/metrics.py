@@ -126,11 +126,13 @@ class Evaluation(Viewed):
             costs=self.costs or other.costs,
         )
 
-    def with_positive(self, label: Any) -> Evaluation:
+    def with_positive(self, positive: Any) -> Evaluation:
         """The same evaluation with the metrics of one class reported apart; None: of no class."""
-        if label is not None and label not in self.classes:
-            raise ParameterError("positive: a class", got=label, hint=did_you_mean(label, self.classes, "classes"))
-        return replace(self, positive=label)
+        if positive is not None and positive not in self.classes:
+            raise ParameterError(
+                "positive: a class", got=positive, hint=did_you_mean(positive, self.classes, "classes")
+            )
+        return replace(self, positive=positive)
 
     # Rows
 
@@ -227,11 +229,11 @@ class Evaluation(Viewed):
         found = ranked_scores(scores, auc_classes(scores.classes))
         return float(mean_auc([np.array([ranked.auc()]) for ranked in found.values()])[0])
 
-    def auc_of(self, label: Any) -> float:
+    def auc_of(self, positive: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, label)]])
-        return found[label].auc() if found else float("nan")
+        found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
+        return found[positive].auc() if found else float("nan")
 
     @property
     def average_precision(self) -> float:
@@ -298,7 +300,7 @@ class Evaluation(Viewed):
         rows = [[self.confusion.get((a, b), 0) for b in names] for a in names]
         return np.array(rows, np.int64).reshape(len(names), len(names))
 
-    def reliability(self, bins: int = 10, label: Any = None) -> list[dict[str, Any]]:
+    def reliability(self, bins: int = 10, positive: Any = None) -> list[dict[str, Any]]:
         """Predicted against observed in bins of equal width: bounds, rows, mean probability, observed share.
 
         With a label: the probability of that class and its share of the rows. Without: the probability of the
@@ -310,15 +312,17 @@ class Evaluation(Viewed):
         {'low': 0.0, 'high': 0.5, 'rows': 2, 'predicted': 0.25, 'observed': 0.5}
         """
         scores = self.scores()
-        return metric_curves.reliability(scores, bins, None if label is None else metric_curves.place_of(scores, label))
+        return metric_curves.reliability(
+            scores, bins, None if positive is None else metric_curves.place_of(scores, positive)
+        )
 
-    def roc(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
+    def roc(self, positive: Any = None) -> tuple[Floats, Floats, Floats]:
         """False positive rate, true positive rate and thresholds of a class, by default the second of two."""
-        return metric_curves.roc(self.scores(), metric_curves.place_of(self.scores(), label))
+        return metric_curves.roc(self.scores(), metric_curves.place_of(self.scores(), positive))
 
-    def precision_recall(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
+    def precision_recall(self, positive: Any = None) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and thresholds of a class, by default the second of two."""
-        return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), label))
+        return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), positive))
 
     def _counted(self) -> list[dict[str, Any]]:
         """Rows, precision, recall and F1 of every class, from the confusion matrix."""

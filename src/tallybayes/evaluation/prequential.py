@@ -23,6 +23,7 @@ from tallybayes.model.fit import check_value
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table
+from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["Prequential", "prequential"]
 
@@ -67,7 +68,7 @@ class Prequential:
 
 @with_options(UNWEIGHTED)
 def prequential(
-    data: Any, label: Any = None, *, every: int | None = None, **options: Unpack[FitOptions]
+    data: TableLike, label: LabelLike | None = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:
     """Evaluate a model on a stream: score each block of rows, then learn it.
 
@@ -85,7 +86,7 @@ def prequential(
     """
     if every is not None:
         every = check_integer("every", every, at_least=1)
-    complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
+    complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     source, fits = plan_fits(data, label, options, "for prequential evaluation")
     model, label = fits.empty_model(), fits.label
     stream = _StreamEvaluation(source, model, label, every)

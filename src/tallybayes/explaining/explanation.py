@@ -93,9 +93,9 @@ class Explanation(Viewed):
     def _answer_codes(self, log_joint: Floats) -> NDArray[np.int64]:
         return self._posterior().answer_codes(self._proba(log_joint))
 
-    def log_odds(self, label: Any, against: Any) -> dict[str, float]:
+    def log_odds(self, positive: Any, against: Any) -> dict[str, float]:
         """The contributions of the prior (key '') and of every column to the log odds of one label against another."""
-        a, b = (list(self.classes).index(name) for name in (label, against))
+        a, b = (list(self.classes).index(name) for name in (positive, against))
         parts = {"": self.log_prior, **self.log_evidence}
         return {
             name: 0.0 if np.isneginf(part[a]) and np.isneginf(part[b]) else float(part[a] - part[b])
@@ -196,11 +196,11 @@ class Explanation(Viewed):
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
 
-    def to_frame(self, label: Any = None, against: Any = None) -> Any:
+    def to_frame(self, positive: Any = None, against: Any = None) -> Any:
         """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed."""
         if len(self.classes) < 2:
             return data_frame([], ["column", "value", "decibans"])
-        parts = self._ordered_odds(*self.sides(label, against))
+        parts = self._ordered_odds(*self.sides(positive, against))
         values = {"": None, **self.values}
         return data_frame(
             [
@@ -209,14 +209,14 @@ class Explanation(Viewed):
             ]
         )
 
-    def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
+    def shown(self, positive: Any = None, against: Any = None, *, units: str = "decibans") -> str:
         """One class against another (by default the answer against the most probable other class), largest part first.
 
         In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
         rounded parts may differ from the rounded sum in the last digit. Under a decision rule with a threshold, and two
         classes, the last line is what the sum has to reach for the class.
         """
-        return text_view(self._parts(label, against, units=units))
+        return text_view(self._parts(positive, against, units=units))
 
     def _ordered_odds(self, best: Any, other: Any) -> dict[str, float]:
         """The contributions to the log odds: the prior (key ''), then the columns, the largest first."""
@@ -224,14 +224,14 @@ class Explanation(Viewed):
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
         return {name: parts[name] for name in names}
 
-    def _parts(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> list[str | TextGrid]:
+    def _parts(self, positive: Any = None, against: Any = None, *, units: str = "decibans") -> list[str | TextGrid]:
         """One class against another, as tables."""
         if not len(self.classes):
             return ["a model without classes"]
         classes = list(self.classes)
         if len(classes) == 1:
             return [f"{classes[0]}: the only class"]
-        best, other = self.sides(label, against)
+        best, other = self.sides(positive, against)
         parts = self._ordered_odds(best, other)
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
         rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
@@ -250,7 +250,7 @@ class Explanation(Viewed):
         words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
-    def _needed(self, label: Any) -> float | None:
+    def _needed(self, positive: Any) -> float | None:
         """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""
         posterior = self.posterior
         rule = None if posterior is None else posterior.decision
@@ -262,13 +262,13 @@ class Explanation(Viewed):
         with np.errstate(divide="ignore"):
             odds = float(np.log(rule.threshold) - np.log1p(-rule.threshold))
         odds *= 1.0 if calibration is None else calibration.temperature
-        return odds if label == rule.label else -odds
+        return odds if positive == rule.positive else -odds
 
-    def sides(self, label: Any = None, against: Any = None) -> tuple[Any, Any]:
+    def sides(self, positive: Any = None, against: Any = None) -> tuple[Any, Any]:
         """Two classes to compare: those given, else the answer and the most probable other class."""
         order = [self.classes[i] for i in np.argsort(-self.probabilities, kind="stable")]
-        best = label
-        if label is None:
+        best = positive
+        if positive is None:
             best = order[0] if self.answer is None else self.answer
             if best == against:
                 best = next(one for one in order if one != against)
@@ -276,9 +276,9 @@ class Explanation(Viewed):
             raise ParameterError("two different classes to compare", got=(best, against))
         return best, next(one for one in order if one != best) if against is None else against
 
-    def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[TokenEvidence, float]]:
+    def word_odds(self, column: str, positive: Any, against: Any) -> list[tuple[TokenEvidence, float]]:
         """The contributions of words to the log odds of one label against another, in the order of the text."""
-        a, b = (list(self.classes).index(name) for name in (label, against))
+        a, b = (list(self.classes).index(name) for name in (positive, against))
         with np.errstate(invalid="ignore"):
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))

@@ -30,7 +30,7 @@ Families = Mapping[str, Family | DateFormat]
 def plan_columns(
     head: Table,
     label: Any,
-    weight: Any,
+    sample_weight: Any,
     settings: Settings,
     *,
     families: Families | Family | DateFormat | None = None,
@@ -51,10 +51,10 @@ def plan_columns(
     """
     column = label_column(label, head.columns)[0] if isinstance(label, str) else None
     if column is not None and column not in head.columns and head.columns:
-        other = "label is the name of a column or an array of labels (tally learn and forget: --class)"
+        other = "label is the name of a column or an array of labels (tally learn and forget: --label-value)"
         hint = did_you_mean(column, head.columns) or other
         raise DataError("the label column in the data", got=list(head.columns), column=column, hint=hint)
-    reserved = {name for name in (column, weight) if isinstance(name, str)}
+    reserved = {name for name in (column, sample_weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
     plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema)
@@ -62,7 +62,7 @@ def plan_columns(
     plan.check_names(reserved)
     plan.add_derived_columns()
     plan.tell_doubts(column)
-    label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
+    label_name, weight_name = (name if isinstance(name, str) else None for name in (label, sample_weight))
     return Schema(label_name, plan.columns, weight_name)
 
 

@@ -92,11 +92,11 @@ class CurrentState:
             state = self.snapshot.state
             self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
 
-    def learn(self, data: Any, label: Any, weight: Any) -> Change:
+    def learn(self, data: Any, label: Any, sample_weight: Any) -> Change:
         """Add rows, all or nothing."""
         data = small_frame(data)
-        change = self._learn_few(data, label) if weight is None else None
-        return self.change(data, label, weight, 1) if change is None else change
+        change = self._learn_few(data, label) if sample_weight is None else None
+        return self.change(data, label, sample_weight, 1) if change is None else change
 
     def _learn_few(self, data: Any, label: Any) -> Change | None:
         """Learn a dict with its label, or a few rows, by the fast path; None if the general path is needed."""
@@ -136,7 +136,7 @@ class CurrentState:
             self.settle()
             return self.snapshot.quick_proba(row)
 
-    def change(self, data: Any, label: Any, weight: Any, sign: int, sample: RowSample | None = None) -> Change:
+    def change(self, data: Any, label: Any, sample_weight: Any, sign: int, sample: RowSample | None = None) -> Change:
         """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""
         with self._writing:
             with self.lock:
@@ -145,8 +145,8 @@ class CurrentState:
             state = snapshot.state
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
-            weight = state.schema.weight if weight is None else weight
-            plan = CountingPlan.of(state, snapshot.label_or_default(label), weight, learns=sign > 0)
+            sample_weight = state.schema.weight if sample_weight is None else sample_weight
+            plan = CountingPlan.of(state, snapshot.label_or_default(label), sample_weight, learns=sign > 0)
             counted = RowCounter(plan, grows=sign > 0, sample=sample).count(source)
             if self.snapshot is not snapshot or self._n_changes != n_changes:
                 raise ParameterError(

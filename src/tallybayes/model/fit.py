@@ -17,18 +17,25 @@ from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, wei
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Source
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["check_value", "finish_fit", "fit"]
 
 
 @with_options()
-def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Model:
+def fit(
+    data: TableLike,
+    label: LabelLike | None = None,
+    *,
+    sample_weight: WeightLike | None = None,
+    **options: Unpack[FitOptions],
+) -> Model:
     """Fit a naive Bayes model to a table.
 
     data: a data frame of any kind, a NumPy or SciPy sparse matrix, a list of dicts or a dict of lists; a path, a glob,
     a query or "-" (standard input); an Arrow stream, a dataset, a lazy frame or an iterator of batches.
     label: the name of a column, or an array; the label "rating=R" is true where the column rating is R.
-    weight: the weights of the rows: the name of a column, or an array.
+    sample_weight: the weights of the rows: the name of a column, or an array.
     {options}
 
     >>> import tallybayes as tb
@@ -40,13 +47,13 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     ['banana', 'apple']
     """
     source = to_source(data)
-    plan = FitPlan.of(source, label, options, weight=weight)
-    model, sample = plan.empty_model(), sample_for(plan.weights)
-    change = learn_sampled(model, sample, source, label=plan.label, weight=plan.weight)
+    plan = FitPlan.of(source, label, options, sample_weight=sample_weight)
+    model, sample = plan.empty_model(), sample_for(plan.column_weights)
+    change = learn_sampled(model, sample, source, label=plan.label, sample_weight=plan.sample_weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
-    return finish_fit(model, plan.label, plan.weights, sample, change, source)
+    return finish_fit(model, plan.label, plan.column_weights, sample, change, source)
 
 
 def finish_fit(

@@ -15,6 +15,7 @@ from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
 from tallybayes.tables.source import Source
@@ -27,27 +28,28 @@ __all__ = ["FitPlan"]
 class FitPlan:
     """The columns of a model and how their cells are read, its settings, its label, and how columns are weighted.
 
-    label, weight: names of columns, or arrays.
+    label, sample_weight: names of columns, or arrays.
     """
 
     schema: Schema
     settings: Settings
     label: Any
-    weight: Any = None
-    weights: Weighting = None
+    sample_weight: Any = None
+    column_weights: Weighting = None
 
     @classmethod
-    def of(cls, source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> FitPlan:
+    def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> FitPlan:
         """The plan for a source, from its first rows and the options of `fit`."""
         values = complete(options)
-        weights = OPTIONS["weights"].domain.check("weights", values.pop("weights"))
+        column_weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
+        del values["preset"]  # which has filled in others
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
-        label, weight = _names(label, weight, known, source.head())
-        schema = plan_columns(source.head(), label, weight, settings, **columns)
+        label, sample_weight = _names(label, sample_weight, known, source.head())
+        schema = plan_columns(source.head(), label, sample_weight, settings, **columns)
         schema.missing = source.missing
         same = known if known is not None and known.label == schema.label else None  # of the same label
         schema.bins = same.bins if same is not None else None
@@ -60,7 +62,7 @@ class FitPlan:
             schema.label_form = same.label_form
         if dependence == "one":
             schema = with_one_dependence(schema, source, label)
-        return cls(schema, settings, label, weight, weights)
+        return cls(schema, settings, label, sample_weight, column_weights)
 
     @property
     def counting(self) -> CountingPlan:
@@ -72,13 +74,13 @@ class FitPlan:
         return Model(ModelState(self.schema, self.settings))
 
 
-def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
+def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
     """Label and weight: those given, else those of the schema."""
     if schema is not None:
         label = schema.label if label is None else label
-        weight = schema.weight if weight is None else weight
+        sample_weight = schema.weight if sample_weight is None else sample_weight
     if label is None:
         raise ParameterError("label, the name of a column or an array of labels", got=None)
     if isinstance(label, (int, float)) and str(label) in head.columns:
         label = str(label)  # names of columns are text
-    return label, weight
+    return label, sample_weight

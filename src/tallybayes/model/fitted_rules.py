@@ -30,17 +30,26 @@ __all__ = ["choose_threshold", "fit_calibration", "marked_stale"]
 
 
 def fit_calibration(
-    snapshot: Snapshot, data: Any, method: Any, *, label: Any, weight: Any, leave_one_out: bool
+    snapshot: Snapshot, data: Any, method: Any, *, label: Any, sample_weight: Any, leave_one_out: bool
 ) -> Calibration:
     """The calibration fitted on some rows."""
-    log_proba, codes, weights = _scores(snapshot, data, label, weight, leave_one_out, calibrated=False, in_deals=True)
+    log_proba, codes, weights = _scores(
+        snapshot, data, label, sample_weight, leave_one_out, calibrated=False, in_deals=True
+    )
     codes = np.where(codes < len(snapshot.classes), codes, -1).astype(np.int32)
     found = Calibration.fit(method, log_proba, codes, snapshot.classes, weights)
     return replace(found, model_rows=_n_rows(snapshot))
 
 
 def choose_threshold(
-    snapshot: Snapshot, data: Any, answer: Any, *, label: Any, weight: Any, leave_one_out: bool, **constraint: Any
+    snapshot: Snapshot,
+    data: Any,
+    positive: Any,
+    *,
+    label: Any,
+    sample_weight: Any,
+    leave_one_out: bool,
+    **constraint: Any,
 ) -> Decision:
     """The threshold for an answer that satisfies a constraint on some rows, or is best on them.
 
@@ -50,12 +59,12 @@ def choose_threshold(
     if len(given) != 1:
         got = ", ".join(given) or NONE
         raise ParameterError("one of false_negatives, false_positives, maximise, costs and budget", got=Described(got))
-    log_proba, codes, _ = _scores(snapshot, data, label, weight, leave_one_out, calibrated=True, in_deals=False)
+    log_proba, codes, _ = _scores(snapshot, data, label, sample_weight, leave_one_out, calibrated=True, in_deals=False)
     limits = Decision.with_constraint
     by: dict[str, Callable[..., Decision]] = {"false_negatives": limits, "false_positives": limits}
     by |= {"maximise": best_threshold, "costs": best_threshold, "budget": threshold_by_budget}
     (name,) = given
-    found = by[name](np.exp(log_proba), codes, snapshot.classes, answer, **given)
+    found = by[name](np.exp(log_proba), codes, snapshot.classes, positive, **given)
     return replace(found, model_rows=_n_rows(snapshot))
 
 
@@ -69,7 +78,14 @@ def _n_rows(snapshot: Snapshot) -> float:
 
 
 def _scores(
-    snapshot: Snapshot, data: Any, label: Any, weight: Any, leave_one_out: bool, *, calibrated: bool, in_deals: bool
+    snapshot: Snapshot,
+    data: Any,
+    label: Any,
+    sample_weight: Any,
+    leave_one_out: bool,
+    *,
+    calibrated: bool,
+    in_deals: bool,
 ) -> tuple[Floats, Codes32, Floats | None]:
     """Log P(class | row) of labelled rows, the codes of their classes and their weights.
 
@@ -80,15 +96,17 @@ def _scores(
     if leave_one_out:
         from tallybayes.model.training_scores import log_proba_of_training_rows
 
-        weight = snapshot.state.schema.weight if weight is None else weight
-        source, label, weight = as_columns(source, label, weight)
-        deals = dealt_in_turn(snapshot, source, label, weight) if in_deals else [source]
-        n_deals, own = len(deals), {"label": label, "weight": weight, "calibrated": calibrated}
+        sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
+        source, label, sample_weight = as_columns(source, label, sample_weight)
+        deals = dealt_in_turn(snapshot, source, label, sample_weight) if in_deals else [source]
+        n_deals, own = len(deals), {"label": label, "sample_weight": sample_weight, "calibrated": calibrated}
         scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **own) for deal in deals)
     else:
         learned = LearnedRows(snapshot, source, label)
         scored = learned.watched(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
-    parts = [(log_proba, _codes(snapshot, table, label), find_weights(table, weight)) for table, log_proba in scored]
+    parts = [
+        (log_proba, _codes(snapshot, table, label), find_weights(table, sample_weight)) for table, log_proba in scored
+    ]
     if not parts:
         raise DataError("rows with labels", got=NONE)
     if not leave_one_out and learned.are_all():

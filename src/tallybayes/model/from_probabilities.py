@@ -22,9 +22,12 @@ __all__ = ["from_probabilities"]
 
 
 def from_probabilities(
-    prior: Mapping[Any, float], tables: Mapping[str, Mapping[Any, Mapping[Any, float] | float]], *, label: str = "class"
+    class_prior: Mapping[Any, float],
+    tables: Mapping[str, Mapping[Any, Mapping[Any, float] | float]],
+    *,
+    label: str = "class",
 ) -> Model:
-    """A model from a prior P(class) and tables P(value | class) by column and class.
+    """A model from a class prior P(class) and tables P(value | class) by column and class.
 
     A single number instead of a table is the probability of True. Such a model scores, explains and samples; it has
     no sums, so it cannot learn, forget or merge.
@@ -38,12 +41,12 @@ def from_probabilities(
     >>> dict(zip(model.classes, model.predict_proba({"test": "+"})[0].round(4).tolist()))
     {'no': 0.8462, 'yes': 0.1538}
     """
-    if not isinstance(prior, Mapping) or not isinstance(tables, Mapping):
-        raise ParameterError("dicts: a prior by class, and tables by column and class", got=(prior, tables))
-    settings = Settings(prior=dict(prior))
-    if len({rough_kind(label) for label in prior}) > 1:
-        raise ParameterError("labels of one type", got=list(prior))
-    classes = sort_keys(prior)
+    if not isinstance(class_prior, Mapping) or not isinstance(tables, Mapping):
+        raise ParameterError("dicts: a prior by class, and tables by column and class", got=(class_prior, tables))
+    settings = Settings(class_prior=dict(class_prior))
+    if len({rough_kind(label) for label in class_prior}) > 1:
+        raise ParameterError("labels of one type", got=list(class_prior))
+    classes = sort_keys(class_prior)
     log_tables: dict[str, tuple[list[Any], Floats]] = {}
     for name, by_class in tables.items():
         log_tables[str(name)] = _log_table(str(name), by_class, classes)
@@ -52,7 +55,7 @@ def from_probabilities(
     features = tuple(sorted(log_tables))
     fields = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in features}
     with np.errstate(divide="ignore"):
-        log_prior = np.log(np.array([prior[c] for c in classes], np.float64))
+        log_prior = np.log(np.array([class_prior[c] for c in classes], np.float64))
     given = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))
     state = ModelState(Schema(label, fields), settings, given=GivenProbabilities(tuple(classes), log_prior, given))
     return Model(state)

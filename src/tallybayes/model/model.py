@@ -35,6 +35,7 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.storage.model_file import write_state
+from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
 
 __all__ = ["Change", "Model"]
 
@@ -164,21 +165,21 @@ class Model(Viewed):
 
     # Answers
 
-    def predict(self, data: Any) -> NDArray[Any]:
+    def predict(self, data: TableLike) -> NDArray[Any]:
         """The label of every row: the most probable one (the first of a tie), or by `decision`; None: it abstains."""
         with self.reading() as snapshot:
             if not snapshot.classes:
                 raise DataError("the model has not learned any row yet")
             return snapshot.posterior.answers(snapshot.proba(data))
 
-    def predict_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
+    def predict_proba(self, data: TableLike, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
         if (found := self._current.row_proba(data)) is not None:
             return found
         with self.reading() as snapshot:
             return snapshot.proba(data, calibrated=calibrated)
 
-    def predict_one(self, row: Mapping[Any, Any]) -> Any:
+    def predict_one(self, row: RowLike) -> Any:
         """The label of a single row, a dict; None where `decision` abstains or nothing has been learned."""
         with self.reading() as snapshot:
             if not snapshot.classes:
@@ -186,7 +187,7 @@ class Model(Viewed):
             (code,) = snapshot.posterior.answer_codes(snapshot.proba_of_row(row)).tolist()
             return None if code < 0 else snapshot.classes[code]
 
-    def predict_proba_one(self, row: Mapping[Any, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: RowLike) -> dict[Any, float]:
         """P(class | row) of a single row, by label; columns that the model does not have are ignored.
 
         >>> import tallybayes as tb
@@ -198,25 +199,34 @@ class Model(Viewed):
             classes = snapshot.scorer.classes
             return dict(zip(classes, snapshot.proba_of_row(row)[0].tolist(), strict=True)) if classes else {}
 
-    def predict_interval(self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True) -> Floats:
+    def predict_interval(
+        self, data: TableLike, level: float = 0.95, *, seed: int = 0, calibrated: bool = True
+    ) -> Floats:
         """Credible intervals of P(class | row), (rows, classes, 2); they become narrower with the number of rows."""
         seed = check_integer("seed", seed, at_least=0)
         with self.reading() as snapshot:
             batches = snapshot.interval_batches(data, level, seed=seed, calibrated=calibrated)
             return snapshot.joined((ends for _, (_, ends) in batches), 2)
 
-    def log_joint(self, data: Any) -> Floats:
+    def log_joint(self, data: TableLike) -> Floats:
         """Log P(class, row), (rows, classes)."""
         with self.reading() as snapshot:
             return snapshot.log_joint(data)
 
-    def log_marginal(self, data: Any) -> Floats:
+    def log_marginal(self, data: TableLike) -> Floats:
         """Log p(row), without column weights: low for rows unlike anything learned."""
         with self.reading() as snapshot:
             snapshot.state.require_likelihoods("log_marginal")
             return log_marginal(snapshot.plain().log_joint(data))
 
-    def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True) -> Floats:
+    def leave_one_out(
+        self,
+        data: TableLike,
+        *,
+        label: LabelLike | None = None,
+        sample_weight: WeightLike | None = None,
+        calibrated: bool = True,
+    ) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model without it, (rows, classes).
 
         In closed form: what was chosen from the data (strengths, buckets, column weights) is kept; `evaluate` and
@@ -229,15 +239,17 @@ class Model(Viewed):
         [0.667, 0.667, 0.545, 0.545, 0.25]
         """
         with self.reading() as snapshot:
-            batches = snapshot.leave_one_out_batches(data, label=label, weight=weight, calibrated=calibrated)
+            batches = snapshot.leave_one_out_batches(
+                data, label=label, sample_weight=sample_weight, calibrated=calibrated
+            )
             return snapshot.joined(part for _, part in batches)
 
-    def explain(self, data: Any) -> list[Explanation]:
+    def explain(self, data: TableLike) -> list[Explanation]:
         """For every row the prior and the contribution of each column, which add up to log P(class, row)."""
         with self.reading() as snapshot:
             return explain(snapshot, data)
 
-    def objective(self, data: Any, *, label: Any = None) -> Objective:
+    def objective(self, data: TableLike, *, label: LabelLike | None = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
         with self.reading() as snapshot:
             return objective(snapshot, data, label)
@@ -282,11 +294,13 @@ class Model(Viewed):
 
     # Changes
 
-    def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
+    def learn(
+        self, data: TableLike, *, label: LabelLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
-        return self._current.learn(data, label, weight)
+        return self._current.learn(data, label, sample_weight)
 
-    def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
+    def learn_one(self, row: RowLike, label: Any) -> Change:
         """Add a single row, a dict without its label, and its label.
 
         >>> import tallybayes as tb
@@ -298,45 +312,49 @@ class Model(Viewed):
             return ONE_ROW
         return self._current.change([checked_row(row)], [label], None, 1)
 
-    def forget_one(self, row: Mapping[Any, Any], label: Any) -> Change:
+    def forget_one(self, row: RowLike, label: Any) -> Change:
         """Take back a single row and its label."""
         return self._current.change([checked_row(row)], [label], None, -1)
 
-    def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
+    def forget(
+        self, data: TableLike, *, label: LabelLike | None = None, sample_weight: WeightLike | None = None
+    ) -> Change:
         """Subtract rows, all or nothing, bit for bit (histograms on their present grid, see `Change.notes`)."""
-        return self._current.change(data, label, weight, -1)
+        return self._current.change(data, label, sample_weight, -1)
 
     def calibrate(
         self,
-        data: Any,
+        data: TableLike,
         method: Literal["temperature", "isotonic"] = "temperature",
         *,
-        label: Any = None,
-        weight: Any = None,
+        label: LabelLike | None = None,
+        sample_weight: WeightLike | None = None,
         leave_one_out: bool = True,
     ) -> Calibration:
         """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
-            found = fit_calibration(snapshot, data, method, label=label, weight=weight, leave_one_out=leave_one_out)
+            found = fit_calibration(
+                snapshot, data, method, label=label, sample_weight=sample_weight, leave_one_out=leave_one_out
+            )
         self.calibration = found
         return found
 
     def decide(
         self,
-        data: Any,
-        answer: Any,
+        data: TableLike,
+        positive: Any,
         *,
         false_negatives: float | None = None,
         false_positives: float | None = None,
         maximise: Literal["f1"] | None = None,
         costs: Mapping[Any, Any] | None = None,
         budget: float | None = None,
-        label: Any = None,
-        weight: Any = None,
+        label: LabelLike | None = None,
+        sample_weight: WeightLike | None = None,
         leave_one_out: bool = True,
     ) -> Decision:
-        """Choose the threshold for an answer on rows that the model has learned (by leave-one-out).
+        """Choose the threshold for the class `positive` on rows that the model has learned (by leave-one-out).
 
         By a constraint: at most so many (or such a share) of the rows of the class may get another answer
         (false_negatives), of the other rows this answer (false_positives), or of all rows (budget). Or the best one:
@@ -352,7 +370,7 @@ class Model(Viewed):
         by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
         by |= {"maximise": maximise, "costs": costs, "budget": budget, "leave_one_out": leave_one_out}
         with self.reading() as snapshot:
-            found = choose_threshold(snapshot, data, answer, label=label, weight=weight, **by)
+            found = choose_threshold(snapshot, data, positive, label=label, sample_weight=sample_weight, **by)
         self.decision = found
         return found
 

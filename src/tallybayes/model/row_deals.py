@@ -26,18 +26,18 @@ _ROWS = 3000  # scored in all deals: the temperature of that many rows hardly de
 _MOST = 10  # deals
 
 
-def dealt_in_turn(snapshot: Snapshot, source: Source, label: Any, weight: Any) -> list[Source]:
+def dealt_in_turn(snapshot: Snapshot, source: Source, label: Any, sample_weight: Any) -> list[Source]:
     """The rows of some data in the order of each deal.
 
     label, weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
     """
     if isinstance(source, Stream) or not snapshot.state.selects_from_data:
         return [source]
-    needed = columns_to_read(snapshot.state.schema, label, weight)
+    needed = columns_to_read(snapshot.state.schema, label, sample_weight)
     tables, hashes, n_cells = list[Table](), list[Hashes](), 0
     before = None if source.bad is None else (source.bad.count, list(source.bad.examples))
-    for _, table in snapshot.batches(source, label, weight):
-        for part, own in source.good(table.only(needed), lambda rows: _hashes(snapshot, rows, label, weight)):
+    for _, table in snapshot.batches(source, label, sample_weight):
+        for part, own in source.good(table.only(needed), lambda rows: _hashes(snapshot, rows, label, sample_weight)):
             tables.append(part)
             hashes.append(own)
             n_cells += part.n_rows * max(len(part.columns), 1)
@@ -60,14 +60,14 @@ def _in_order(table: Table, hashes: Hashes, number: int, bad: BadRows | None) ->
     return result
 
 
-def _hashes(snapshot: Snapshot, table: Table, label: Any, weight: Any) -> Hashes:
+def _hashes(snapshot: Snapshot, table: Table, label: Any, sample_weight: Any) -> Hashes:
     """A hash of the content of each row."""
     schema, statistics = snapshot.state.schema, snapshot.state.statistics
     batch = read_batch(
         table,
         schema,
         label,
-        weight,
+        sample_weight,
         known=snapshot.classes,
         known_key=lambda name: statistics.any_key(schema.family_of(name), name),
     )

@@ -42,21 +42,21 @@ _FOLDS = 5
 
 
 def log_proba_of_training_rows(
-    snapshot: Snapshot, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
+    snapshot: Snapshot, data: Any, *, label: Any = None, sample_weight: Any = None, calibrated: bool = True
 ) -> Iterator[tuple[Table, Floats]]:
     """Data that was learned, batch by batch, with log P(class | row) by models without the row."""
     snapshot.state.require_learned("leave_one_out")
     if not snapshot.state.selects_from_data:
-        yield from snapshot.leave_one_out_batches(data, label=label, weight=weight, calibrated=calibrated)
+        yield from snapshot.leave_one_out_batches(data, label=label, sample_weight=sample_weight, calibrated=calibrated)
         return
     source = to_source(data)
     if isinstance(source, Stream):
         got, hint = Described("a stream"), "give a table or a path"
         raise ParameterError("data that can be read twice, to score the rows of a fold without it", got=got, hint=hint)
-    weight = snapshot.state.schema.weight if weight is None else weight
-    source, label, weight = as_columns(source, snapshot.label_or_default(label), weight)
+    sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
+    source, label, sample_weight = as_columns(source, snapshot.label_or_default(label), sample_weight)
     total, source.bad = source.bad, None if source.bad is None else BadRows()  # bad rows are counted once
-    folds = _Folds(snapshot, label, weight)
+    folds = _Folds(snapshot, label, sample_weight)
     counted = folds.counted(source)
     source.bad = total
     others = [_without(snapshot.state, counted, number) for number in range(_FOLDS)]
@@ -76,8 +76,8 @@ def log_proba_of_training_rows(
 class _Folds:
     """The folds of the rows of some data: assigned when they are counted, and looked up when they are scored."""
 
-    def __init__(self, snapshot: Snapshot, label: Any, weight: Any) -> None:
-        self._snapshot, self._label, self._weight = snapshot, label, weight
+    def __init__(self, snapshot: Snapshot, label: Any, sample_weight: Any) -> None:
+        self._snapshot, self._label, self._weight = snapshot, label, sample_weight
         self._assign, self._together = FoldAssigner(_FOLDS, 0), NearCopies(snapshot.state.schema)
         self._of_batch: list[tuple[NDArray[np.int64] | None, NDArray[np.int8]]] = []  # numbers of the rows, their folds
 

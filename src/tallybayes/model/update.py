@@ -124,7 +124,7 @@ def _changed(statistics: SufficientStatistics, part: SufficientStatistics, sign:
 
 def _check_prior(state: ModelState, label: Any) -> None:
     """Refuse a label that a given class prior does not contain."""
-    if isinstance(state.settings.prior, Mapping) and label not in state.settings.prior:
+    if isinstance(state.settings.class_prior, Mapping) and label not in state.settings.class_prior:
         raise ParameterError("a prior probability for every label", got=Described(f"none for {label!r}"))
 
 

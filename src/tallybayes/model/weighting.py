@@ -19,9 +19,11 @@ def sample_for(weights: Weighting) -> RowSample | None:
     return RowSample() if isinstance(weights, str) else None
 
 
-def learn_sampled(model: Model, sample: RowSample | None, data: Any, *, label: Any, weight: Any = None) -> Change:
+def learn_sampled(
+    model: Model, sample: RowSample | None, data: Any, *, label: Any, sample_weight: Any = None
+) -> Change:
     """Let a model learn rows, as `Model.learn`, and add them to a sample."""
-    return model._current.change(data, label, weight, 1, sample)
+    return model._current.change(data, label, sample_weight, 1, sample)
 
 
 def weighted(

@@ -152,13 +152,13 @@ def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
 
 
 @draws
-def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
+def evidence(rows: Sequence[dict[str, Any]], positive: str, against: str) -> Chart:
     """Bars of the evidence of every column in decibans, from rows with `column`, `value` and `decibans`."""
     alt = altair()
     return _bars(
         rows,
         height=row_height([row["column"] for row in rows], 22),
-        x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
+        x=alt.X("decibans:Q", title=f"decibans for {positive} against {against}"),
         y=alt.Y("column:N", title=None, sort=[row["column"] for row in rows]),
         color=alt.condition("datum.decibans >= 0", alt.value(_FOR), alt.value(_AGAINST)),
         tooltip=["column:N", "value:N", alt.Tooltip("decibans:Q", format="+.1f")],

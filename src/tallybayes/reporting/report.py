@@ -19,6 +19,7 @@ from tallybayes.reporting.nomogram_section import add_nomogram
 from tallybayes.reporting.report_context import ReportContext
 from tallybayes.reporting.report_data import collect
 from tallybayes.reporting.threshold_section import add_threshold
+from tallybayes.typing import LabelLike, TableLike
 from tallybayes.version import __version__
 
 __all__ = ["is_report", "report", "write_report"]
@@ -32,9 +33,9 @@ _BEFORE_TUNING = (
 
 def report(
     model: Model,
-    data: Any,
+    data: TableLike,
     *,
-    label: Any = None,
+    label: LabelLike | None = None,
     leave_one_out: bool | None = None,
     rows: int | None = None,
     tuning: Any = None,

@@ -32,7 +32,7 @@ def add_threshold(page: Page, context: ReportContext) -> None:
         place = scores.classes.index(label)
         own, others = counts_at(scores.proba[:, place], scores.codes == place, at)
         classes.append({"name": name_of[label], "above": own, "others": others})
-    wanted = context.model.classes[context.rarest_class] if rule.label is None else rule.label
+    wanted = context.model.classes[context.rarest_class] if rule.positive is None else rule.positive
     chosen = labels.index(wanted) if wanted in labels else 0
     model = context.provenance.get("model", _MODEL)
     page.use("threshold.js", threshold_data={"thresholds": at.tolist(), "classes": classes, "model": model})

@@ -113,6 +113,6 @@ def _pearson(cumulants: Floats, z: Floats) -> Floats:
 
 def class_prior_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
     """The Dirichlet posterior of the class shares; None where they are given, uniform or weighted."""
-    if settings.prior != "empirical" or np.isinf(settings.prior_smoothing) or settings.class_weight is not None:
+    if settings.class_prior != "empirical" or np.isinf(settings.class_smoothing) or settings.class_weight is not None:
         return None
-    return class_rows + float(settings.prior_smoothing)
+    return class_rows + float(settings.class_smoothing)

@@ -39,7 +39,7 @@ class RuledOutWarning(UserWarning):
 class Posterior:
     """The classes, log P(class) for rows that every class rules out, the calibration and the decision rule.
 
-    >>> posterior = Posterior(["a", "b"], np.log([0.5, 0.5]), decision=Decision(label="b", threshold=0.1))
+    >>> posterior = Posterior(["a", "b"], np.log([0.5, 0.5]), decision=Decision(positive="b", threshold=0.1))
     >>> proba = np.exp(posterior.log_proba(np.array([[-1.2, -2.3], [-np.inf, -np.inf]])))
     >>> proba.round(2).tolist(), posterior.answers(proba).tolist()
     ([[0.75, 0.25], [0.5, 0.5]], ['b', 'b'])

@@ -278,7 +278,7 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
 def _moved(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
     """A class prior moved by offsets and class weights."""
     weights, moved = settings.column_weights, log_prior
-    if weights is not None and weights.offsets and not (weights.fitted_on and settings.prior != "empirical"):
+    if weights is not None and weights.offsets and not (weights.fitted_on and settings.class_prior != "empirical"):
         moved = moved + weights.log_offsets(classes)  # fitted offsets correct class frequencies, not a given prior
     if settings.class_weight == "balanced":
         moved = moved - np.where(np.isneginf(log_prior), 0.0, log_prior)
@@ -288,16 +288,16 @@ def _moved(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Flo
 
 
 def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
-    if isinstance(settings.prior, Mapping) and len(classes):
-        lacking = [label for label in classes if label not in settings.prior]
+    if isinstance(settings.class_prior, Mapping) and len(classes):
+        lacking = [label for label in classes if label not in settings.class_prior]
         if lacking:
             raise ParameterError("a prior probability for every label", got=Described(f"none for {lacking[0]!r}"))
-        given = np.array([settings.prior[label] for label in classes], np.float64)
+        given = np.array([settings.class_prior[label] for label in classes], np.float64)
         if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
             given = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(given) - np.log(given.sum()))
-    if not classes or settings.prior == "uniform" or math.isinf(settings.prior_smoothing):
+    if not classes or settings.class_prior == "uniform" or math.isinf(settings.class_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
-    log_prior: Floats = kernels.active.log_shares(counts, settings.prior_smoothing)
+    log_prior: Floats = kernels.active.log_shares(counts, settings.class_smoothing)
     return log_prior

@@ -96,7 +96,7 @@ class Snapshot:
         return self.state.schema.label if label is None else label
 
     def batches(
-        self, data: Any, label: Any = None, weight: Any = None, *, keep: bool = False
+        self, data: Any, label: Any = None, sample_weight: Any = None, *, keep: bool = False
     ) -> Iterator[tuple[Source, Table]]:
         """The batches of some data, with the columns that the model needs; keep: all columns, as they are."""
         source = to_source(data)
@@ -106,7 +106,7 @@ class Snapshot:
         if isinstance(source, Whole):
             tables = source.batches()
         else:
-            tables = source.batches(columns_to_read(schema, label, weight), keep=keep)
+            tables = source.batches(columns_to_read(schema, label, sample_weight), keep=keep)
         unread = UnreadDates()
         for table in tables:
             yield source, with_date_parts(table, schema, unread)
@@ -121,9 +121,11 @@ class Snapshot:
         """The labels of a table in the type of the classes, cut into the bins of the schema."""
         return find_labels(table, self.label_or_default(label), self.state.schema, known=self.classes)
 
-    def labelled(self, table: Table, label: Any, weight: Any) -> tuple[dict[str, Column], Codes32, Floats | None]:
+    def labelled(
+        self, table: Table, label: Any, sample_weight: Any
+    ) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned: columns, codes of its classes (-1: no label or no weight) and weights."""
-        labels, weights = self.labels(table, label), find_weights(table, weight)
+        labels, weights = self.labels(table, label), find_weights(table, sample_weight)
         own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
         codes = in_classes(own, labels.keys, {label: code for code, label in enumerate(self.classes)})
         return self.encoded(table), codes, None if weights is None or (weights == 1).all() else weights
@@ -219,14 +221,14 @@ class Snapshot:
         return source.good(table, lambda part: self._worked(part, work, unseen))
 
     def leave_one_out_batches(
-        self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
+        self, data: Any, *, label: Any = None, sample_weight: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
         """Rows that were learned batch by batch, each with log P(class | row) by the model without it."""
         posterior, label = self.posterior_for(calibrated), self.label_or_default(label)
-        weight = self.state.schema.weight if weight is None else weight
+        sample_weight = self.state.schema.weight if sample_weight is None else sample_weight
 
         def work(table: Table) -> Floats:
-            columns, codes, weights = self.labelled(table, label, weight)
+            columns, codes, weights = self.labelled(table, label, sample_weight)
             scores = self.leave_one_out
             learned = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
             if learned.all():
@@ -240,7 +242,7 @@ class Snapshot:
             result[new] = posterior.log_proba(self.scorer.log_joint(others, len(new)))
             return result
 
-        for source, table in self.batches(data, label, weight):
+        for source, table in self.batches(data, label, sample_weight):
             yield from source.good(table, work)
 
     # Details

@@ -18,29 +18,29 @@ __all__ = ["forget", "learn"]
 
 
 def learn(
-    model: Model, df: Any, *, label: str | None = None, weight: str | None = None, widths: Sequence[int] = WIDTHS
+    model: Model, df: Any, *, label: str | None = None, sample_weight: str | None = None, widths: Sequence[int] = WIDTHS
 ) -> Change:
     """Add the rows of a DataFrame to a model, as `Model.learn`; new labels, categories and columns are added too.
 
-    label, weight: names of columns, if they are not those that the model was fitted with.
+    label, sample_weight: names of columns, if they are not those that the model was fitted with.
     widths: how many partial sums are left after each level of the tree that combines them.
     """
-    return _changed(model, df, "learn", label, weight, widths)
+    return _changed(model, df, "learn", label, sample_weight, widths)
 
 
 def forget(
-    model: Model, df: Any, *, label: str | None = None, weight: str | None = None, widths: Sequence[int] = WIDTHS
+    model: Model, df: Any, *, label: str | None = None, sample_weight: str | None = None, widths: Sequence[int] = WIDTHS
 ) -> Change:
     """Subtract the rows of a DataFrame from a model, as `Model.forget`."""
-    return _changed(model, df, "forget", label, weight, widths)
+    return _changed(model, df, "forget", label, sample_weight, widths)
 
 
 def _changed(
-    model: Model, df: Any, verb: Literal["learn", "forget"], label: Any, weight: Any, widths: Sequence[int]
+    model: Model, df: Any, verb: Literal["learn", "forget"], label: Any, sample_weight: Any, widths: Sequence[int]
 ) -> Change:
     rows, schema = SparkRows(df), model.schema
     forms, data = forms_of_schema(schema, rows.vectors), None
-    plan = engines.plan_change(model, label=label, weight=weight, verb=verb)
+    plan = engines.plan_change(model, label=label, sample_weight=sample_weight, verb=verb)
     if isinstance(plan.counting.label, str):
         check_label(plan.counting.label, rows.types)
     if verb == "learn":
@@ -52,6 +52,6 @@ def _changed(
             sample = rows.sample({*new, plan.counting.label}, vectors=new)
             forms |= forms_of_sample(sample, [name for name in new if name in forms])
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
-            plan = engines.plan_change(model, data, label=label, weight=weight, verb=verb)
+            plan = engines.plan_change(model, data, label=label, sample_weight=sample_weight, verb=verb)
             plan = with_late_columns(plan, rows, new, are_new=True)
     return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)

@@ -96,9 +96,9 @@ class SparkRows:
         """These columns, vectors as structures with their parts."""
         return [self._column(name) for name in self.types if name in names]
 
-    def needed(self, schema: Schema, label: str, weight: str | None, forms: Forms) -> list[str]:
+    def needed(self, schema: Schema, label: str, sample_weight: str | None, forms: Forms) -> list[str]:
         """The columns that have to be read to count rows by a schema."""
-        wanted = {*columns_to_read(schema, label, weight), *(name for name in forms)}
+        wanted = {*columns_to_read(schema, label, sample_weight), *(name for name in forms)}
         return [name for name in self.types if name in wanted]
 
     def sample(self, names: Collection[str] | None = None, *, vectors: Collection[str] = ()) -> pa.Table:

@@ -37,7 +37,7 @@ def fit(
     df: Any,
     label: str | None = None,
     *,
-    weight: str | None = None,
+    sample_weight: str | None = None,
     widths: Sequence[int] = WIDTHS,
     **options: Unpack[FitOptions],
 ) -> Model:
@@ -46,14 +46,14 @@ def fit(
     df: a DataFrame, of classic Spark or of Spark Connect. A column of vectors of Spark ML becomes a column for every
     element (`features[0]`), or a bag if all vectors of the sample are sparse.
     label: the name of a column; the label "rating=R" is true where the column rating is R.
-    weight: the name of a column with the weights of the rows.
+    sample_weight: the name of a column with the weights of the rows.
     widths: how many partial sums are left after each level of the tree that combines them.
     {options}
 
     Families are inferred from up to 20,000 rows that Spark returns first, unless `schema` is given. Only the columns
     that the model needs are read. The model equals that of `tallybayes.fit` on the same rows with the same schema.
     """
-    model = fitted_to(df, label, weight, dict(options), widths)
+    model = fitted_to(df, label, sample_weight, dict(options), widths)
     if not model.classes:
         column = label_column(str(model.schema.label), df.columns)[0]
         got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
@@ -61,16 +61,18 @@ def fit(
     return model
 
 
-def fitted_to(df: Any, label: str | None, weight: str | None, given: dict[str, Any], widths: Sequence[int]) -> Model:
+def fitted_to(
+    df: Any, label: str | None, sample_weight: str | None, given: dict[str, Any], widths: Sequence[int]
+) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    names = columns_in_question(rows, label, weight, given)
+    names = columns_in_question(rows, label, sample_weight, given)
     rows.check_types(names)
     sample = rows.sample(vectors=names)
     forms = vector_forms(rows, sample, given)
     given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
-    plan = engines.plan_fit(head, label, weight=weight, **given)
+    plan = engines.plan_fit(head, label, sample_weight=sample_weight, **given)
     plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
     return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
@@ -92,15 +94,15 @@ def _counter(plan: bytes, names: list[str], forms: Forms) -> Mapped:
 
 
 def columns_in_question(
-    rows: SparkRows, label: str | None, weight: str | None, options: Mapping[str, Any]
+    rows: SparkRows, label: str | None, sample_weight: str | None, options: Mapping[str, Any]
 ) -> list[str]:
     """The columns that may be used, of whatever type they are."""
     ignored, only, schema = (options.get(name) for name in ("ignore", "only", "schema"))
     names = [name for name in rows.types if name not in set(ignored or ())]
     if only is not None:
-        names = [name for name in names if name in {*only, label, weight}]
+        names = [name for name in names if name in {*only, label, sample_weight}]
     if schema is not None:
-        names = [name for name in names if name in {*schema.columns, label, weight, schema.label, schema.weight}]
+        names = [name for name in names if name in {*schema.columns, label, sample_weight, schema.label, schema.weight}]
     return names
 
 

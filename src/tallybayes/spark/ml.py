@@ -46,7 +46,7 @@ class NaiveBayesEstimator(Estimator["NaiveBayesModel"], FittingParams, MLReadabl
     labelCol, weightCol, predictionCol, probabilityCol, rawPredictionCol: as in Spark ML.
     featuresCols: the names of the columns to use; default: every column except label and weight.
     featuresCol: a column of vectors, as an alternative.
-    Every option of `tallybayes.fit`, in camel case: smoothing, numeric, prior, classWeight, weights and so on;
+    Every option of `tallybayes.fit`, in camel case: smoothing, numeric, classPrior, columnWeights and so on;
     `explainParams()` lists them.
     """
 
@@ -74,7 +74,7 @@ class NaiveBayesEstimator(Estimator["NaiveBayesModel"], FittingParams, MLReadabl
         elif added := [name for name in dataset.columns if _FOLD_NUMBERS.fullmatch(name)]:
             options["ignore"] = [*options.get("ignore", ()), *added]
         weight = self.getOrDefault(self.weightCol) if self.isDefined(self.weightCol) else None
-        tally = fit(dataset, label=self.getLabelCol(), weight=weight or None, **options)
+        tally = fit(dataset, label=self.getLabelCol(), sample_weight=weight or None, **options)
         return self._copyValues(NaiveBayesModel(tally)._resetUid(self.uid))
 
     def write(self) -> EstimatorWriter:

@@ -1,6 +1,6 @@
 """The parameters of the Spark ML estimator: columns by the names of Spark ML, and every option of `fit`.
 
-The options are those of `tallybayes.fit`, in camel case: `prior_smoothing` is `priorSmoothing`; `only` is
+The options are those of `tallybayes.fit`, in camel case: `class_smoothing` is `classSmoothing`; `only` is
 `featuresCols`. Their values are checked when they are set, and kept as plain values that JSON can hold: a family is its
 text, a schema is what `Schema.to_dict` returns.
 """

@@ -47,7 +47,7 @@ class StreamLearner:
         stream that begins anew needs an empty folder, and one that goes on needs its folder as it was.
     label
         The name of the label column.
-    weight
+    sample_weight
         The name of a column with the weights of the rows.
     {options}
     """
@@ -57,11 +57,11 @@ class StreamLearner:
         folder: str | os.PathLike[str],
         label: str | None = None,
         *,
-        weight: str | None = None,
+        sample_weight: str | None = None,
         **options: Unpack[FitOptions],
     ) -> None:
         self.folder = _local(folder)
-        self._label, self._weight, self._options = label, weight, options
+        self._label, self._weight, self._options = label, sample_weight, options
 
     @property
     def last_batch(self) -> int | None:
@@ -95,7 +95,7 @@ class StreamLearner:
     def _learned(self, df: Any) -> Model | None:
         """The model after a batch; None if there is still no row with a label."""
         if (model := self.model) is not None:
-            learn(model, df, label=self._label, weight=self._weight)
+            learn(model, df, label=self._label, sample_weight=self._weight)
             return model
         if df.isEmpty():
             return None

@@ -29,7 +29,7 @@ def tune(
     df: Any,
     label: str | None = None,
     *,
-    weight: str | None = None,
+    sample_weight: str | None = None,
     sample: int = 50_000,
     seed: int = 0,
     widths: Sequence[int] = WIDTHS,
@@ -37,7 +37,7 @@ def tune(
 ) -> Tuning:
     """Select weights, corrections, interactions and hyperparameters on a sample, and count all rows by them.
 
-    label, weight: names of columns.
+    label, sample_weight: names of columns.
     sample: how many rows are drawn at random and sent to the driver, to tune on.
     options: those of `tallybayes.tune`.
 
@@ -46,11 +46,11 @@ def tune(
     """
     check_integer("sample", sample, at_least=10)
     rows = SparkRows(df)
-    rows.check_types(columns_in_question(rows, label, weight, options))
+    rows.check_types(columns_in_question(rows, label, sample_weight, options))
     drawn = rows.random_rows(sample, seed)
     forms = vector_forms(rows, drawn, options)
     head = to_table(with_vectors(drawn, forms))
-    found: Tuning = tune_table(head, label, weight=weight, seed=seed, **for_elements(options, forms))
+    found: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **for_elements(options, forms))
     state = found.model.snapshot().state
     settings = replace(state.settings, column_weights=None)
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)

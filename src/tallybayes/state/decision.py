@@ -34,18 +34,18 @@ _ROUNDING = 1e-9  # relative: the same probability computed on another path may 
 class Decision:
     """A decision rule; the default is the most probable class.
 
-    label, threshold: this class is the answer if its probability is at least the threshold.
+    positive, threshold: this class is the answer if its probability is at least the threshold.
     costs: {true: {answered: cost}}, or {(true, answered): cost}; the default is 0 for right and 1 for wrong answers.
     Beside a threshold, which may have been chosen by them, they do not change the answers; `evaluate` uses them.
     abstain: the smallest probability of an answer.
     constraint: the constraint that the threshold was chosen by, in words.
 
-    >>> rule = Decision(label="R", threshold=0.2)
+    >>> rule = Decision(positive="R", threshold=0.2)
     >>> rule.answer_codes(np.array([[0.75, 0.25], [0.85, 0.15]]), ["PG", "R"]).tolist()
     [1, 0]
     """
 
-    label: Any = None
+    positive: Any = None
     threshold: float | None = None
     costs: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
     abstain: float = 0.0
@@ -54,8 +54,8 @@ class Decision:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", _nested(self.costs))
-        if (self.label is None) != (self.threshold is None):
-            raise ParameterError("label and threshold together", got=(self.label, self.threshold))
+        if (self.positive is None) != (self.threshold is None):
+            raise ParameterError("positive and threshold together", got=(self.positive, self.threshold))
         if self.threshold is not None and not (is_real_number(self.threshold) and 0 <= self.threshold <= 1):
             raise ParameterError("a threshold from 0 to 1", got=self.threshold)
         if not (is_real_number(self.abstain) and 0 <= self.abstain <= 1):
@@ -63,7 +63,7 @@ class Decision:
 
     def check(self, classes: Sequence[Any]) -> None:
         """Raise an error if the rule names a label that is not a class."""
-        named = [] if self.label is None else [self.label]
+        named = [] if self.positive is None else [self.positive]
         named += [label for true, own in self.costs.items() for label in (true, *own)]
         for label in named:
             if label not in classes:
@@ -77,8 +77,8 @@ class Decision:
         best = proba.argmax(axis=1)
         if self.costs and self.threshold is None:
             best = self._expected_costs(proba, classes).argmin(axis=1)
-        elif self.threshold is not None and self.label in classes:
-            own = list(classes).index(self.label)
+        elif self.threshold is not None and self.positive in classes:
+            own = list(classes).index(self.positive)
             others = proba.copy()
             others[:, own] = -1.0
             best = np.where(proba[:, own] >= self.threshold, own, others.argmax(axis=1) if len(classes) > 1 else -1)
@@ -108,7 +108,7 @@ class Decision:
         proba: Floats,
         codes: Codes32,
         classes: Sequence[Any],
-        label: Any,
+        positive: Any,
         *,
         false_negatives: float | None = None,
         false_positives: float | None = None,
@@ -123,11 +123,11 @@ class Decision:
         >>> print(Decision.with_constraint(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0))
         R if its probability is at least 0.3 (at most 0 false negatives: 0 of 2 missed, 1 of 2 others taken for it)
         """
-        cls(label=label, threshold=0.0).check(classes)
+        cls(positive=positive, threshold=0.0).check(classes)
         if (false_negatives is None) == (false_positives is None):
             given = (false_negatives, false_positives)
             raise ParameterError("either false_negatives or false_positives", got=given)
-        own = list(classes).index(label)
+        own = list(classes).index(positive)
         known = codes >= 0
         p = proba[known, own]
         mine = codes[known] == own
@@ -149,13 +149,13 @@ class Decision:
         taken = p >= threshold
         missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
         wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-        return cls(label=label, threshold=threshold, constraint=f"at most {n:,} false {words}: {missed}, {wrong}")
+        return cls(positive=positive, threshold=threshold, constraint=f"at most {n:,} false {words}: {missed}, {wrong}")
 
     def __str__(self) -> str:
         parts = []
         if self.threshold is not None:
             reason = f" ({self.constraint})" if self.constraint else ""
-            parts.append(f"{self.label} if its probability is at least {self.threshold:.6g}{reason}")
+            parts.append(f"{self.positive} if its probability is at least {self.threshold:.6g}{reason}")
         if self.costs:
             pairs = [
                 f"{true} answered {one}: {cost:g}" for true, own in self.costs.items() for one, cost in own.items()

@@ -27,6 +27,7 @@ __all__ = [
     "FAMILIES",
     "FAMILY",
     "NAMES",
+    "PRESET",
     "SCHEMA",
     "STRENGTH",
     "STRENGTHS",
@@ -183,6 +184,12 @@ def _weights(value: Any) -> Any:
     return ColumnWeights(value)
 
 
+def _preset(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and value == "textbook"):
+        return value
+    raise _Outside
+
+
 _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(f"'auto', {_RANGE}; or a dict of these by column", _strengths)
@@ -191,6 +198,7 @@ CLASS_WEIGHTS = Domain("None, 'balanced', or a dict of weights above 0 by label"
 FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
 NAMES = Domain("names of columns", _names)
+PRESET = Domain("'textbook' or None", _preset, ("textbook",))
 WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
 SWITCHES = Domain("'auto', True or False; or a dict of these by column", _switches)
 BINS = Domain("a number of bins of at least 2, or the edges between them in ascending order", _bins)

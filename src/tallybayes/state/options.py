@@ -23,6 +23,7 @@ from tallybayes.state.option_domains import (
     FAMILIES,
     FAMILY,
     NAMES,
+    PRESET,
     SCHEMA,
     STRENGTH,
     STRENGTHS,
@@ -41,7 +42,18 @@ if TYPE_CHECKING:
     from tallybayes.families.family import Unseen
     from tallybayes.state.column_weights import ColumnWeights
 
-__all__ = ["OPTIONS", "SETTINGS", "UNWEIGHTED", "FitOptions", "Option", "SettingOptions", "complete", "with_options"]
+__all__ = [
+    "OPTIONS",
+    "PRESETS",
+    "SETTINGS",
+    "UNWEIGHTED",
+    "FitOptions",
+    "Option",
+    "SettingOptions",
+    "check_names",
+    "complete",
+    "with_options",
+]
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
 
@@ -109,7 +121,7 @@ class SettingOptions(TypedDict, total=False):
     numeric: Annotated[
         "str | Family", Option(FAMILY, "histogram", "Family of the columns of numbers, such as gaussian.")
     ]
-    prior: Annotated[
+    class_prior: Annotated[
         "Literal['empirical', 'uniform'] | Mapping[Any, float]",
         Option(
             CLASS_PRIOR,
@@ -117,7 +129,7 @@ class SettingOptions(TypedDict, total=False):
             "Class prior: empirical (class frequencies), uniform, or a probability for each class.",
         ),
     ]
-    prior_smoothing: Annotated[
+    class_smoothing: Annotated[
         "float", Option(STRENGTH, 1.0, "Number of rows added to each class for the empirical class prior.")
     ]
     estimate: Annotated[
@@ -151,7 +163,8 @@ class SettingOptions(TypedDict, total=False):
             CLASS_WEIGHTS,
             None,
             "Weights of the classes, by which the class prior is multiplied: a weight for each class (others have 1),"
-            " or balanced (inverse to the class frequencies).",
+            " or balanced (inverse to the class frequencies). Weighting the rows of a class has the same effect, apart"
+            " from the smoothing.",
         ),
     ]
     infer: Annotated[
@@ -167,19 +180,32 @@ class SettingOptions(TypedDict, total=False):
 class WeightOptions(TypedDict, total=False):
     """The option that determines how columns are weighted; a model keeps the result as its `ColumnWeights`."""
 
-    weights: Annotated[
+    column_weights: Annotated[
         "Literal['auto'] | Mapping[str, float | Mapping[Any, float]] | ColumnWeights | None",
         Option(
             WEIGHTS,
             "auto",
             "Weights of columns: auto (fitted on held-out rows of a sample), None (all are 1: plain naive Bayes), or a"
-            " weight for each column.",
-            flag="no-weights",
+            " weight for some columns (others have 1).",
         ),
     ]
 
 
-class FitOptions(ColumnOptions, SettingOptions, WeightOptions, total=False):
+class PresetOptions(TypedDict, total=False):
+    """The option that stands for values of several others."""
+
+    preset: Annotated[
+        "Literal['textbook'] | None",
+        Option(
+            PRESET,
+            None,
+            "Values of several options: textbook (numeric='gaussian', smoothing=1, column_weights=None), the naive"
+            " Bayes of lectures. An option given beside it takes precedence.",
+        ),
+    ]
+
+
+class FitOptions(ColumnOptions, SettingOptions, WeightOptions, PresetOptions, total=False):
     """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
 
 
@@ -189,20 +215,44 @@ def _declared(options: type) -> dict[str, Option]:
 
 OPTIONS: Mapping[str, Option] = _declared(FitOptions)
 SETTINGS: Mapping[str, Option] = _declared(SettingOptions)
-UNWEIGHTED: Mapping[str, Option] = {**_declared(ColumnOptions), **SETTINGS}  # of functions that do not fit weights
+UNWEIGHTED: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if name != "column_weights"}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "textbook": {"numeric": "gaussian", "smoothing": 1.0, "column_weights": None}
+}
+
+_LIKELY = {
+    "weight": "sample_weight",
+    "weights": "column_weights",
+    "prior": "class_prior",
+}  # what may be meant by a name
+_LIKELY |= {"prior_smoothing": "class_smoothing", "alpha": "smoothing", "priors": "class_prior"}
 
 
 def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> dict[str, Any]:
-    """A value for every option: the given one or the default. An unknown name is an error.
+    """A value for every option: the given one, that of the preset, or the default. An unknown name is an error.
 
     >>> complete({"estimate": "mle"}, {"estimate": OPTIONS["estimate"], "only": OPTIONS["only"]})
     {'estimate': 'mle', 'only': None}
+    >>> textbook = complete({"preset": "textbook", "smoothing": 2.0})
+    >>> textbook["numeric"], textbook["smoothing"], textbook["column_weights"]
+    ('gaussian', 2.0, None)
     """
+    check_names(given, options)
+    preset = PRESET.check("preset", given.get("preset"))
+    given = {**PRESETS.get(preset, {}), **given}
+    return {name: given.get(name, option.default) for name, option in options.items()}
+
+
+def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> None:
+    """Raise a ParameterError with a hint if a name is not that of an option."""
     for name in given:
         if name not in options:
-            hint = did_you_mean(name, options) or f"the options are {', '.join(options)}"
+            meant = _LIKELY.get(name, name)
+            hint = (
+                did_you_mean(meant, [*options, *{meant} & {"sample_weight"} - {name}])
+                or f"the options are {', '.join(options)}"
+            )
             raise ParameterError("the name of an option", got=name, hint=hint)
-    return {name: given.get(name, option.default) for name, option in options.items()}
 
 
 def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared], _Declared]:

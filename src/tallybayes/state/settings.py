@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, make_dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Unpack
 
 from tallybayes.columns.inference import Inference
-from tallybayes.families import Smoothing
+from tallybayes.families import Family, Histogram, Smoothing
+from tallybayes.families.family import Unseen
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
@@ -16,38 +17,31 @@ from tallybayes.state.token_corrections import TokenCorrections
 
 __all__ = ["Settings"]
 
-_Chosen: Any = make_dataclass(
-    "_Chosen", [(name, Any, option.default) for name, option in SETTINGS.items()], frozen=True
-)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the declarations of the options
+class Settings:
     """The options of `fit` that a model keeps (`SettingOptions`), and what is fitted afterwards.
 
     Fitted afterwards: `column_weights`, a weight for each column; `token_corrections` of words; `calibration` of the
     probabilities; `decision`, the rule that turns probabilities into an answer.
 
-    >>> Settings(smoothing=1).smoothing, Settings().prior
+    >>> Settings(smoothing=1).smoothing, Settings().class_prior
     (1.0, 'empirical')
     """
 
+    smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
+    numeric: Family = field(default_factory=Histogram)  # its text form is parsed
+    class_prior: Literal["empirical", "uniform"] | Mapping[Any, float] = "empirical"
+    class_smoothing: float = 1.0
+    estimate: Literal["bayes", "mle"] = "bayes"
+    unseen: Unseen = "prior"
+    missing_as_value: bool | Literal["auto"] | Mapping[str, bool | Literal["auto"]] = "auto"
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None = None
+    infer: Literal["data", "type"] = "data"
     column_weights: ColumnWeights | None = None
     token_corrections: TokenCorrections | None = None
     calibration: Calibration | None = None
     decision: Decision | None = None
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            column_weights: ColumnWeights | None = None,
-            token_corrections: TokenCorrections | None = None,
-            calibration: Calibration | None = None,
-            decision: Decision | None = None,
-            **options: Unpack[SettingOptions],
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         for name, option in SETTINGS.items():
@@ -60,13 +54,9 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         k: Smoothing | Mapping[str, Smoothing] = self.smoothing
         return k.get(column, "auto") if isinstance(k, Mapping) else k
 
-    def missing_is_value(self, column: str) -> bool:
-        """Whether a missing value of a column is evidence; "auto": if there is a fitted weight for it."""
-        return bool(self.missing_columns([column]))
-
     def missing_columns(self, columns: Iterable[str]) -> list[str]:
         """Those of some columns whose missing values are evidence."""
-        switches: Any = self.missing_as_value
+        switches = self.missing_as_value
         fitted = self.column_weights.missing if self.column_weights is not None else {}
         if not isinstance(switches, Mapping):
             if switches == "auto":
@@ -86,7 +76,7 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         if (
             weights is not None
             and weights.fitted_on
-            and not {"prior", "class_weight", "column_weights"} >= changes.keys()
+            and not {"class_prior", "class_weight", "column_weights"} >= changes.keys()
         ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)

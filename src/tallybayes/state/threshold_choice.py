@@ -29,7 +29,7 @@ def best_threshold(
     proba: Floats,
     codes: Codes32,
     classes: Sequence[Any],
-    label: Any,
+    positive: Any,
     *,
     maximise: Literal["f1"] | None = None,
     costs: Mapping[Any, Any] | None = None,
@@ -45,12 +45,12 @@ def best_threshold(
     >>> best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}).constraint
     'lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it'
     """
-    Decision(label=label, threshold=0.0).check(classes)
+    Decision(positive=positive, threshold=0.0).check(classes)
     if maximise not in (None, "f1"):
         raise ParameterError("maximise: 'f1'", got=maximise)
     if (maximise is None) == (costs is None):
         raise ParameterError("either maximise or costs", got=(maximise, costs))
-    own = list(classes).index(label)
+    own = list(classes).index(positive)
     rows = codes >= 0
     p, true = proba[rows, own], codes[rows]
     mine = true == own
@@ -71,11 +71,11 @@ def best_threshold(
     missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
     wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
     reason = f"{words}, {number(value[at], 4)}: {missed}, {wrong}"
-    return Decision(label=label, threshold=threshold, costs=costs or {}, constraint=reason)
+    return Decision(positive=positive, threshold=threshold, costs=costs or {}, constraint=reason)
 
 
 def threshold_by_budget(
-    proba: Floats, codes: Codes32, classes: Sequence[Any], label: Any, *, budget: float
+    proba: Floats, codes: Codes32, classes: Sequence[Any], positive: Any, *, budget: float
 ) -> Decision:
     """The smallest threshold that at most so many rows reach, or such a share of them; with precision and recall.
 
@@ -85,8 +85,8 @@ def threshold_by_budget(
     >>> print(threshold_by_budget(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", budget=2))
     R if its probability is at least 0.45 (at most 2 rows: 2 flagged, precision 0.5, recall 0.5)
     """
-    Decision(label=label, threshold=0.0).check(classes)
-    own, n = list(classes).index(label), allowed_rows(budget, len(codes))
+    Decision(positive=positive, threshold=0.0).check(classes)
+    own, n = list(classes).index(positive), allowed_rows(budget, len(codes))
     p = np.sort(proba[:, own])[::-1]
     sizes = _sizes(p)
     m = int(sizes[sizes <= n].max(initial=0))
@@ -99,7 +99,7 @@ def threshold_by_budget(
     shares = [("precision", n_known), ("recall", np.count_nonzero(mine))]
     told = ", ".join(f"{name} {number(right / whole, 4) if whole else '-'}" for name, whole in shares)
     reason = f"at most {rows_of(n)}: {np.count_nonzero(taken):,} flagged, {told}"
-    return Decision(label=label, threshold=threshold, constraint=reason)
+    return Decision(positive=positive, threshold=threshold, constraint=reason)
 
 
 def _sizes(p: Floats) -> NDArray[np.int64]:

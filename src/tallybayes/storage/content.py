@@ -58,14 +58,14 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63,
         f"the number of skipped rows is {shorten(skipped)}",
     )
-    left, prior = dict(tensors), settings.prior
+    left, prior = dict(tensors), settings.class_prior if isinstance(settings.class_prior, Mapping) else None
     if content == "total":
         statistics = read_total(left, facts["total"], schema)
-        require(not isinstance(prior, Mapping) or set(statistics.labels) <= prior.keys(), "labels without a prior")
+        require(prior is None or set(statistics.labels) <= prior.keys(), "labels without a prior")
         state = ModelState(schema, settings, statistics, skipped)
     else:
-        require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no class prior")
-        given = _read_written(left, schema, dict(prior))
+        require(facts["written"] is True and bool(prior), "no class prior")
+        given = _read_written(left, schema, dict(prior or {}))
         state = ModelState(schema, settings, skipped=skipped, given=given)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     for name, again in (_plain_facts(state) | {content: _ordered(facts[content])}).items():

@@ -64,7 +64,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
         }
     if (decision := settings.decision) is not None:
         result["decision"] = {
-            "label": None if decision.label is None else key_text(decision.label),
+            "label": None if decision.positive is None else key_text(decision.positive),
             "threshold": None if decision.threshold is None else float(decision.threshold),
             "costs": sorted([key_text(t), _labelled(own)] for t, own in decision.costs.items()),
             "abstain": float(decision.abstain),

@@ -21,7 +21,8 @@ from tallybayes.tally.exact import require
 
 __all__ = ["family_of", "family_text", "schema_from_json", "schema_to_json", "settings_from_json", "settings_to_json"]
 
-_ALWAYS = {"smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"}  # others: if not default
+_ALWAYS = {"smoothing", "numeric", "class_prior", "class_smoothing", "estimate", "unseen"}  # others: if not default
+_STORED = {"class_prior": "prior", "class_smoothing": "prior_smoothing"}  # keys in files that differ from the option
 
 
 def family_text(family: Family) -> str:
@@ -81,15 +82,17 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
     for name, option in SETTINGS.items():
         value = getattr(settings, name)
         if name in _ALWAYS or value != option.default:
-            facts[name] = _option_to_json(option.domain, value)
+            facts[_STORED.get(name, name)] = _option_to_json(option.domain, value)
     return facts | fitted_to_json(settings)
 
 
 def settings_from_json(given: Any) -> Settings:
     """The inverse of `settings_to_json`, every value checked."""
-    present = [name for name in (*SETTINGS, *FITTED) if name in _ALWAYS or (isinstance(given, dict) and name in given)]
-    facts = object_of(given, *present)
-    options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(name)) for name in present if name in SETTINGS}
+    keys = {name: _STORED.get(name, name) for name in (*SETTINGS, *FITTED)}
+    present = [name for name in keys if name in _ALWAYS or (isinstance(given, dict) and keys[name] in given)]
+    facts = object_of(given, *(keys[name] for name in present))
+    settings = [name for name in present if name in SETTINGS]
+    options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(keys[name])) for name in settings}
     return Settings(**options, **fitted_from_json(facts))
 
 

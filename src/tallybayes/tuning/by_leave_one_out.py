@@ -34,8 +34,8 @@ def by_leave_one_out(search: Search, what: Collection[str], source: Source, labe
     if "text" in what:
         search.texts()
         search.fit_temperature()
-    if "prior" in what and search.model.settings.prior == "empirical":
-        search.prior([(f"k = {k:g}", search.model.with_settings(prior_smoothing=k)) for k in _PRIORS])
+    if "prior" in what and search.model.settings.class_prior == "empirical":
+        search.prior([(f"k = {k:g}", search.model.with_settings(class_smoothing=k)) for k in _PRIORS])
         search.fit_temperature()
     if "columns" in what:
         search.columns()

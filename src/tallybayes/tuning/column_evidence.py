@@ -73,8 +73,8 @@ def _greatest(scores: Floats) -> Floats:
 class ColumnEvidence:
     """The leave-one-out log-likelihoods of sampled rows, by column, for any family and smoothing of the column."""
 
-    def __init__(self, model: Model, tables: list[Table], label: Any, weight: Any) -> None:
-        self.model, self._tables, self._label, self._weight = model, tables, label, weight
+    def __init__(self, model: Model, tables: list[Table], label: Any, sample_weight: Any) -> None:
+        self.model, self._tables, self._label, self._weight = model, tables, label, sample_weight
         if not tables:
             raise DataError("rows with a label", got=0)
         parts = [self._labelled(model, table) for table in tables]
@@ -216,8 +216,8 @@ class LearnableRows(Source):
     counted: whether they have been counted already.
     """
 
-    def __init__(self, source: Source, model: Model, label: Any, weight: Any, *, counted: bool = False) -> None:
-        self._source, self._model, self._label, self._weight = source, model, label, weight
+    def __init__(self, source: Source, model: Model, label: Any, sample_weight: Any, *, counted: bool = False) -> None:
+        self._source, self._model, self._label, self._weight = source, model, label, sample_weight
         self._counted = counted
         self.missing = source.missing
 
@@ -244,18 +244,18 @@ class LearnableRows(Source):
 
     def _learned(self, table: Table) -> None:
         model = Model(ModelState(self._model.schema, self._model.settings))
-        model.learn(table, label=self._label, weight=self._weight)
+        model.learn(table, label=self._label, sample_weight=self._weight)
 
 
 def sampled(
-    source: Source, model: Model, label: Any, weight: Any, *, n_rows: int, limit: int, seed: int
+    source: Source, model: Model, label: Any, sample_weight: Any, *, n_rows: int, limit: int, seed: int
 ) -> list[Table]:
     """At most `limit` of the `n_rows` rows of a source, drawn by `seed`, independently of the batches."""
     chosen = np.arange(n_rows)
     if n_rows > limit:
         chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size=limit, replace=False))
     result, first = [], 0
-    for table in source.batches(columns_to_read(model.schema, label, weight)):
+    for table in source.batches(columns_to_read(model.schema, label, sample_weight)):
         rows = chosen[(chosen >= first) & (chosen < first + table.n_rows)] - first
         if len(rows):
             result.append(table if len(rows) == table.n_rows else table.take(rows))

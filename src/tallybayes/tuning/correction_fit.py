@@ -44,12 +44,12 @@ _DIGITS = 4
 _FAR = 700.0  # nats: scores below are as good as impossible
 
 
-def corrected(found: Tuning, source: Source, label: Any, weight: Any, *, n_rows: int, seed: int) -> Tuning:
+def corrected(found: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
     """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
 
     A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
     """
-    fitted = fit_token_corrections(found.model, source, label, weight, n_rows=n_rows, seed=seed)
+    fitted = fit_token_corrections(found.model, source, label, sample_weight, n_rows=n_rows, seed=seed)
     if fitted is None:
         return found
     corrections, gain = fitted
@@ -86,7 +86,7 @@ class CorrectionGain:
 
 
 def fit_token_corrections(
-    model: Model, source: Source, label: Any, weight: Any, *, n_rows: int, seed: int = 0
+    model: Model, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int = 0
 ) -> tuple[TokenCorrections, CorrectionGain] | None:
     """Corrections fitted on rows that the model has learned, and what they bring on documents that judge.
 
@@ -95,9 +95,9 @@ def fit_token_corrections(
     for name, family in model.schema.families.items():
         if family.tokeniser is None:
             continue
-        tables = sampled(source, model, label, weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
+        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
         shared = _with_shared_weights(model, [name])
-        problem = _problem(shared, name, tables, label, weight)
+        problem = _problem(shared, name, tables, label, sample_weight)
         solution = None if problem is None else problem.solved(seed)
         if problem is None or solution is None:
             continue
@@ -206,7 +206,7 @@ class _CorrectionFit:
         return float(np.sqrt(self.mean((values - self.mean(values)) ** 2) / len(values)))
 
 
-def _problem(model: Model, name: str, tables: list[Any], label: Any, weight: Any) -> _CorrectionFit | None:
+def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weight: Any) -> _CorrectionFit | None:
     """The documents of a column; None if they are too few, or if it has no tokens with fixed amounts or no weight."""
     snapshot = model.snapshot()
     if not model.column_weights.table([name], model.classes).all():
@@ -214,14 +214,14 @@ def _problem(model: Model, name: str, tables: list[Any], label: Any, weight: Any
     predictive = next((unweighted(one) for one in snapshot.scorer.predictives if name in one.features), None)
     parts = []
     for table in tables:
-        columns, codes, given = snapshot.labelled(table, label, weight)
+        columns, codes, given = snapshot.labelled(table, label, sample_weight)
         weights = np.ones(len(codes)) if given is None else given
         rows = np.flatnonzero((codes >= 0) & (weights > 0))
         own = table.take(rows)
         found = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
         if found is None:
             return None
-        base = model.leave_one_out(own, label=label, weight=weight, calibrated=False)
+        base = model.leave_one_out(own, label=label, sample_weight=sample_weight, calibrated=False)
         parts.append((found, np.maximum(base, -_FAR), codes[rows], weights[rows]))
     if sum(len(codes) for _, _, codes, _ in parts) < _LEAST:
         return None

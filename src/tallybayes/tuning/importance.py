@@ -31,6 +31,7 @@ from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
@@ -100,7 +101,13 @@ class Importance(Viewed):
 
 
 def importance(
-    model: Model, data: Any, *, label: Any = None, weight: Any = None, rows: int = 5000, seed: int = 0
+    model: Model,
+    data: TableLike,
+    *,
+    label: LabelLike | None = None,
+    sample_weight: WeightLike | None = None,
+    rows: int = 5000,
+    seed: int = 0,
 ) -> Importance:
     """Compute the importance of the columns of a model on its training data, by leave-one-out.
 
@@ -121,13 +128,13 @@ def importance(
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once", got=type(data).__name__, hint=hint)
     source.missing = model.schema.missing if source.missing is None else source.missing
-    weight = model.schema.weight if weight is None else weight
-    source, label, weight = as_columns(source, model.snapshot().label_or_default(label), weight)
+    sample_weight = model.schema.weight if sample_weight is None else sample_weight
+    source, label, sample_weight = as_columns(source, model.snapshot().label_or_default(label), sample_weight)
     if source.bad is not None:
-        source = LearnableRows(source, model, label, weight)
-    n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, weight)))
-    tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
-    evidence = ColumnEvidence(model, tables, label, weight)
+        source = LearnableRows(source, model, label, sample_weight)
+    n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, sample_weight)))
+    tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+    evidence = ColumnEvidence(model, tables, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
     return _measured(model, evidence)

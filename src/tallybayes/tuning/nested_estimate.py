@@ -51,13 +51,13 @@ def nested_estimate(
     n_folds = max(_FOLDS, int(np.ceil(n_rows / (n_rows - LEAST_ROWS))))  # with fewer rows no weights are fitted
     fold = np.empty(len(rows), np.int64)
     fold[np.argsort(judged.row, kind="stable")] = np.arange(len(rows)) % n_folds  # rows are in order of their hashes
-    settings = base.state.settings.with_options(prior="empirical", class_weight=None)
+    settings = base.state.settings.with_options(class_prior="empirical", class_weight=None)
     joint, known = np.full((len(rows), len(rows.classes)), -FAR), np.zeros(len(rows), bool)
     for number in range(n_folds):
         model, sample = Model(ModelState(schema.copy(), settings)), RowSample(len(rows))
         own, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         labels = [rows.rows.labels[i] for i in rows.dealt.row[others].tolist()]
-        given = {"label": labels, "weight": judged.weights[others]}
+        given: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
         columns = _columns(base, others)
         learn_sampled(model, sample, columns, **given)
         model = fitted(model, sample, lambda other: other.learn(columns, **given))  # noqa: B023 - called at once

@@ -32,6 +32,7 @@ from tallybayes.tuning.nested_estimate import Learn, nested_estimate
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
+from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
@@ -43,8 +44,8 @@ LEAST_ROWS = 10  # to tune on
 
 @with_options(UNWEIGHTED)
 def tune(
-    data: Any,
-    label: Any = None,
+    data: TableLike,
+    label: LabelLike | None = None,
     *,
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
@@ -53,7 +54,7 @@ def tune(
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-    weight: Any = None,
+    sample_weight: WeightLike | None = None,
     **options: Unpack[FitOptions],
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
@@ -67,7 +68,7 @@ def tune(
     rows: the size of the sample of rows to judge candidates on; the sums are those of all rows.
     strengths: the number of values of k to evaluate.
     progress: called with the name of the current step and the completed share of it.
-    weight: the weights of the rows: the name of a column, or an array.
+    sample_weight: the weights of the rows: the name of a column, or an array.
 
     Gains are those over the default model, that of `fit`; if nothing is clearly better, it is kept.
 
@@ -82,17 +83,17 @@ def tune(
     (True, True, False)
     """
     chosen, budget = _checked(what, by, rows, strengths, seed), _budget(seconds)
-    complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
+    complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
-    source, given = to_source(data), {"label": label, "weight": weight}
+    source, given = to_source(data), {"label": label, "weight": sample_weight}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
-    source, label, weight = as_columns(source, label, weight)
-    plan = FitPlan.of(source, label, options, weight=weight)
+    source, label, sample_weight = as_columns(source, label, sample_weight)
+    plan = FitPlan.of(source, label, options, sample_weight=sample_weight)
     model, label = plan.empty_model(), plan.label
-    weight, fields = model.schema.weight, dict(model.schema.columns)
+    sample_weight, fields = model.schema.weight, dict(model.schema.columns)
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):
             raise ParameterError("estimate='bayes' to tune the smoothing: maximum likelihood has none", got="mle")
@@ -100,11 +101,11 @@ def tune(
     report = progress or (lambda step, share: None)
     if by == "validation":
         if source.bad is not None:
-            source = LearnableRows(source, model, label, weight)
+            source = LearnableRows(source, model, label, sample_weight)
         found = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
         return _without_names(found, given)
     sample = RowSample(rows, if_rare=rows)
-    change = learn_sampled(model, sample, source, label=label, weight=weight)
+    change = learn_sampled(model, sample, source, label=label, sample_weight=sample_weight)
     check_value(model, label, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
@@ -113,19 +114,19 @@ def tune(
     if by == "evidence":
         return _without_names(by_evidence(model), given)
     if source.bad is not None:
-        source = LearnableRows(source, model, label, weight, counted=True)
-    tuned = _Tuned(model, sample, source, label, weight, fields, budget, report)
+        source = LearnableRows(source, model, label, sample_weight, counted=True)
+    tuned = _Tuned(model, sample, source, label, sample_weight, fields, budget, report)
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
-        tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
+        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
         families = {name: own.family for name, own in fields.items() if own.family is not None}
-        search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
+        search = Search.of(ColumnEvidence(model, tables, label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
     result = tuned.result()
     if "text" in chosen and not budget.is_spent:
-        result = corrected(result, source, label, weight, n_rows=n_rows, seed=seed)
+        result = corrected(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
     return _without_names(result, given)
 
 
@@ -138,12 +139,12 @@ class _Tuned:
         sample: RowSample,
         source: Source,
         label: Any,
-        weight: Any,
+        sample_weight: Any,
         fields: Mapping[str, ColumnSpec],
         budget: Budget,
         progress: Progress,
     ) -> None:
-        self._model, self._sample, self._source, self._label, self._weight = model, sample, source, label, weight
+        self._model, self._sample, self._source, self._label, self._weight = model, sample, source, label, sample_weight
         self._start, self._fields, self._budget, self._progress = (model, sample), fields, budget, progress
         self._steps: list[Step] = []
         self._curve: list[dict[str, float]] = []
@@ -165,7 +166,7 @@ class _Tuned:
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
             self._sample = RowSample(self._sample.limit, if_rare=self._sample.limit)
             empty = Model(ModelState(after.schema, after.settings))
-            learn_sampled(empty, self._sample, self._source, label=self._label, weight=self._weight)
+            learn_sampled(empty, self._sample, self._source, label=self._label, sample_weight=self._weight)
 
     def search_terms(self, what: Collection[str]) -> None:
         """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
@@ -189,7 +190,7 @@ class _Tuned:
 
     def _searched(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
         def learn(other: Model) -> Any:
-            return other.learn(self._source, label=self._label, weight=self._weight)
+            return other.learn(self._source, label=self._label, sample_weight=self._weight)
 
         return search_terms(model, sample, learn, what, budget=self._budget, progress=self._progress)
 

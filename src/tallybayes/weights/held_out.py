@@ -198,7 +198,7 @@ def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
     unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
     switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
     return replace(
-        state, settings=unfitted.with_options(prior="empirical", class_weight=None, missing_as_value=switches)
+        state, settings=unfitted.with_options(class_prior="empirical", class_weight=None, missing_as_value=switches)
     )
 
 

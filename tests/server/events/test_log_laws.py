@@ -22,7 +22,7 @@ odd_values = st.one_of(
 odd_row = st.dictionaries(
     st.sampled_from(["flag", "kind", "real", "events", "new", "other", "note"]), odd_values, max_size=4
 ).flatmap(lambda own: st.sampled_from(["p", "q", "s", 1, True, None, "P"]).map(lambda label: own | {"y": label}))
-decisions = st.sampled_from([{}, {"class": "p", "threshold": 0.25}, {"abstain": 0.5}])
+decisions = st.sampled_from([{}, {"positive": "p", "threshold": 0.25}, {"abstain": 0.5}])
 
 
 @st.composite

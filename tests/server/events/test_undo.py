@@ -197,12 +197,12 @@ def test_decisions_and_calibrations_return_to_what_they_were(tmp_path):
     rows = [{"x": "ab"[i % 2], "y": "pq"[i % 3 == 0]} for i in range(60)]
     path = saved_base(tmp_path, tb.fit(rows, label="y"))
     with opened(path) as live:
-        change(live, ChangeRequest("decide", settings={"class": "q", "threshold": 0.25}))
+        change(live, ChangeRequest("decide", settings={"positive": "q", "threshold": 0.25}))
         change(live, ChangeRequest.of_rows("calibrate", rows, settings={"method": "temperature"}))
         after = bytes_of(live)
         assert live.current.model.calibration.method == "temperature"
         change(live, learn(rows[:1]))
-        change(live, ChangeRequest("decide", settings={"class": "q", "threshold": 0.75}))
+        change(live, ChangeRequest("decide", settings={"positive": "q", "threshold": 0.75}))
         change(live, undo(4))
         change(live, undo(3))
         assert bytes_of(live) == after

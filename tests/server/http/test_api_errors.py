@@ -85,19 +85,19 @@ def assert_problem(found, status, words):
 
 
 DECISIONS = [
-    ({"class": "cow", "threshold": 0.5}, "class"),
-    ({"class": "cat"}, "threshold"),
+    ({"positive": "cow", "threshold": 0.5}, "class"),
+    ({"positive": "cat"}, "threshold"),
     ({"threshold": 0.5}, "label"),
-    ({"class": "cat", "threshold": 2}, "threshold"),
+    ({"positive": "cat", "threshold": 2}, "threshold"),
     ({"abstain": 7}, "abstain"),
     ({"costs": 7}, "costs"),
     ({"costs": {"cat": 7}}, "costs"),
     ({"costs": {"cat": {"dog": -1}}}, "cost"),
-    ({"maximise": "f2", "class": "cat", "rows": PETS}, "f1"),
-    ({"maximise": "f1", "class": "cat"}, "rows"),
+    ({"maximise": "f2", "positive": "cat", "rows": PETS}, "f1"),
+    ({"maximise": "f1", "positive": "cat"}, "rows"),
     ({"maximise": "f1", "rows": PETS}, "class"),
     ({"rows": PETS}, "rows"),
-    ({"rows": PETS, "class": "cat", "maximise": "f1", "false_negatives": 1}, "one of"),
+    ({"rows": PETS, "positive": "cat", "maximise": "f1", "false_negatives": 1}, "one of"),
     ({"thresold": 1}, "did you mean 'threshold'"),
 ]
 

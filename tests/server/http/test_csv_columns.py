@@ -30,7 +30,7 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     pets().save(folder / "pets.tally")
     notes = {"note": ["cash now", "cash", "lunch", "lunch today"] * 5, "y": ["spam", "spam", "ham", "ham"] * 5}
-    tb.fit(notes, label="y", families={"note": "text"}, weights=None).save(folder / "mail.tally")
+    tb.fit(notes, label="y", families={"note": "text"}, column_weights=None).save(folder / "mail.tally")
     with RunningServer(folder, "--log-level", "warning") as running:
         yield running
 

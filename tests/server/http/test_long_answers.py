@@ -23,7 +23,7 @@ JSON = {"Content-Type": "application/json"}
 def many_classes(n_classes):
     rows = range(n_classes * 3)
     table = {"weight": [i % 7 + i / 1000 for i in rows], "kind": ["abc"[i % 3] for i in rows]}
-    return tb.fit({**table, "y": [f"class {i % n_classes}" for i in rows]}, label="y", weights=None)
+    return tb.fit({**table, "y": [f"class {i % n_classes}" for i in rows]}, label="y", column_weights=None)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_a_file_of_very_many_names_is_refused(server):
 def test_explanations_of_long_texts_are_limited(tmp_path):
     texts = [" ".join(f"w{j}" for j in range(i, i + 3000)) for i in range(0, 60_000, 300)]
     given = {"note": texts, "y": [f"c{i % 100}" for i in range(len(texts))]}
-    tb.fit(given, label="y", families={"note": "text:counts"}, weights=None).save(tmp_path / "text.tally")
+    tb.fit(given, label="y", families={"note": "text:counts"}, column_weights=None).save(tmp_path / "text.tally")
     with RunningServer(tmp_path / "text.tally", "--log-level", "warning") as server:
         before = peak(server)
         found = post(server, "/v1/models/text/explain", {"rows": [{"note": text} for text in texts]})
@@ -193,7 +193,7 @@ def test_a_row_with_very_many_columns_does_not_hold_up_others(server):
 
 def test_a_sample_of_a_wide_model_is_limited(tmp_path):
     table = {f"x{i}": [i, i + 1.5] for i in range(2000)} | {"y": ["p", "q"]}
-    tb.fit(table, label="y", numeric="gaussian", weights=None).save(tmp_path / "columns.tally")
+    tb.fit(table, label="y", numeric="gaussian", column_weights=None).save(tmp_path / "columns.tally")
     with RunningServer(tmp_path / "columns.tally", "--log-level", "warning") as server:
         address = f"{server.url}/v1/models/columns/sample"
         found = httpx2.get(address, params={"n": 10_000}, timeout=60)

@@ -24,7 +24,7 @@ LONG = [
     ("POST", f"{MODEL}/explain", {"rows": [{**CAT, "likes": "fish" * 40}] * 500}),
     ("POST", f"{MODEL}/learn", {"rows": PETS * (N // 6)}),
     ("POST", f"{MODEL}/calibrate", {"rows": PETS * (N // 6), "new": True}),
-    ("PUT", f"{MODEL}/decision", {"rows": PETS * (N // 6), "class": "cat", "maximise": "f1", "new": True}),
+    ("PUT", f"{MODEL}/decision", {"rows": PETS * (N // 6), "positive": "cat", "maximise": "f1", "new": True}),
     ("POST", "/v2/models/pets/infer", {"inputs": [{**TENSOR, "shape": [20_000], "data": [4.25] * 20_000}]}),
     ("POST", "/invocations", {"dataframe_records": [CAT] * N}),
     ("POST", "/invocations", {"dataframe_split": {"columns": ["weight"], "data": [[4.25]] * 20_000}}),

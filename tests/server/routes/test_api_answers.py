@@ -163,7 +163,12 @@ def test_the_list_and_the_description_of_models(http):
     }
     more = http.get("/v1/models/pets").json()
     assert one.items() <= more.items()
-    assert (more["decision"], more["calibration"], more["weights"], more["events"]) == (None, None, {"fitted_on": 0}, 0)
+    assert (more["decision"], more["calibration"], more["column_weights"], more["events"]) == (
+        None,
+        None,
+        {"fitted_on": 0},
+        0,
+    )
 
 
 def test_schema_and_download(http, tmp_path):

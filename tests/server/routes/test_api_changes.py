@@ -116,14 +116,14 @@ def test_a_change_that_was_made_can_be_repeated_with_its_condition(api):
 
 def test_a_decision_rule(api):
     assert api.post("/predict", json={"row": CAT}).json()["predictions"] == ["cat"]
-    assert api.put("/decision", json={"class": "dog", "threshold": 0.01}).status_code == 200
+    assert api.put("/decision", json={"positive": "dog", "threshold": 0.01}).status_code == 200
     assert api.post("/predict", json={"row": CAT}).json()["predictions"] == ["dog"]
     assert "dog if its probability is at least 0.01" in api.get("").json()["decision"]
     assert api.put("/decision", json={"abstain": 0.999}).status_code == 200
     assert api.post("/predict", json={"row": {}}).json()["predictions"] == [None]
     csv = api.post("/predict", json={"row": {}}, headers={"Accept": "text/csv"}).text
     assert csv.splitlines()[1].startswith(",,")
-    assert api.put("/decision", json={"class": "dog", "false_negatives": 0, "rows": PETS}).status_code == 200
+    assert api.put("/decision", json={"positive": "dog", "false_negatives": 0, "rows": PETS}).status_code == 200
     assert api.put("/decision", json={"costs": {"dog": {"cat": 20}}}).status_code == 200
     assert api.put("/decision", json={}).status_code == 200
     assert api.get("").json()["decision"] is None

@@ -62,9 +62,9 @@ def test_data_frames_with_options(client):
     client.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
     model.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
     assert client.describe()["calibration"] == str(model.calibration)
-    client.decide(label="dog", false_negatives=0, rows=frame)
+    client.decide(positive="dog", false_negatives=0, rows=frame)
     assert "false negatives" in client.describe()["decision"]
-    client.decide(label="dog", budget=1, rows=frame)
+    client.decide(positive="dog", budget=1, rows=frame)
     assert "at most 1 row: " in client.describe()["decision"]
 
 
@@ -81,7 +81,7 @@ def test_changes(client):
     assert client.calibrate(PETS).rows >= 0
     assert client.describe()["calibration"]
     client.calibrate(None, "none")
-    client.decide(label="dog", threshold=0.01)
+    client.decide(positive="dog", threshold=0.01)
     assert client.predict_one(CAT) == "dog"
     client.decide()
     assert client.predict_one(CAT) == "cat"

@@ -75,7 +75,7 @@
       `${state.brief(cost(fields.fn) * state.chosen().above[0] / (state.chosen().above[0] + state.chosen().others[0]))} if none were.`;
     const name = state.chosen().name;
     byId("decide-line").textContent =
-      `tally decide ${quoted(state.model)} --class${name.startsWith("-") ? "=" : " "}${quoted(name)} --threshold ${Number(t[now].toPrecision(6))} --in-place`;
+      `tally decide ${quoted(state.model)} --positive${name.startsWith("-") ? "=" : " "}${quoted(name)} --threshold ${Number(t[now].toPrecision(6))} --in-place`;
   }
 
   for (const field of Object.values(fields)) field.addEventListener("input", show);

@@ -24,7 +24,7 @@ from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 __all__ = ["fitted_calibration", "fitted_decision", "with_event", "with_events"]
 
 _RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
-_DECISION = {"class", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
+_DECISION = {"positive", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
 
 
 def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -39,31 +39,32 @@ def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mappin
     if data is None:
         raise ParameterError("rows to calibrate on", got=NONE)
     leave_one_out = options.get("leave_one_out", True) is not False
-    found = fit_calibration(snapshot, data, method, label=None, weight=None, leave_one_out=leave_one_out)
+    found = fit_calibration(snapshot, data, method, label=None, sample_weight=None, leave_one_out=leave_one_out)
     return {"asked": options, "set": fitted_to_json(Settings(calibration=found)), "text": f"calibrated: {found}"}
 
 
 def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a decide event: what was asked, what was set, and a text.
 
-    given: as `tally decide`: class and threshold, costs, abstain; or class and one of false_negatives, false_positives,
-    maximise, budget and costs, to be selected on rows. Without any, the most probable class is the answer.
+    given: as `tally decide`: positive and threshold, costs, abstain; or positive and one of false_negatives,
+    false_positives, maximise, budget and costs, to be selected on rows. Without any, the most probable class is the
+    answer.
     """
     options = _checked(given, _DECISION)
-    label = None if options.get("class") is None else _class_named(snapshot.classes, options["class"])
+    positive = None if options.get("positive") is None else _class_named(snapshot.classes, options["positive"])
     costs = options.get("costs")
     if costs is not None:
         costs = _named_costs(snapshot.classes, costs)
     if data is not None:
-        if label is None:
-            raise ParameterError("class, the class of the threshold", got=NONE)
+        if positive is None:
+            raise ParameterError("positive, the class of the threshold", got=NONE)
         by = {name: options.get(name) for name in _RULES} | {"costs": costs}
-        rows = {"label": None, "weight": None, "leave_one_out": options.get("leave_one_out", True) is not False}
-        rule = choose_threshold(snapshot, data, label, **rows, **by)  # type: ignore[arg-type]
+        rows = {"label": None, "sample_weight": None, "leave_one_out": options.get("leave_one_out", True) is not False}
+        rule = choose_threshold(snapshot, data, positive, **rows, **by)  # type: ignore[arg-type]
     elif any(options.get(name) is not None for name in _RULES[:-1]):
         raise ParameterError("rows to select the threshold on", got=NONE)
     else:
-        rule = Decision(label=label, threshold=options.get("threshold"), costs=costs or {})
+        rule = Decision(positive=positive, threshold=options.get("threshold"), costs=costs or {})
     if options.get("abstain") is not None:
         rule = replace(rule, abstain=options["abstain"])
     rule.check(snapshot.classes)

@@ -99,7 +99,7 @@ SCHEMAS: dict[str, Any] = {
     "DecideRequest": {
         **_object(
             "",
-            **{"class": _LABEL},
+            positive={**_LABEL, "description": "The class of the threshold."},
             threshold={**_NUMBER, "minimum": 0, "maximum": 1},
             costs={
                 "type": "object",
@@ -165,11 +165,11 @@ SCHEMAS: dict[str, Any] = {
     "ModelFacts": _object(_FACT_NAMES, **_FACTS),
     "ModelList": _object("models", models=_list({"$ref": "#/components/schemas/ModelFacts"})),
     "ModelDetails": _object(
-        _FACT_NAMES + " decision calibration weights created events",
+        _FACT_NAMES + " decision calibration column_weights created events",
         **_FACTS,
         decision=_or_null(_TEXT),
         calibration=_or_null(_TEXT),
-        weights=_object("fitted_on", fitted_on=_NUMBER),
+        column_weights=_object("fitted_on", fitted_on=_NUMBER),
         created=_or_null(_TEXT),
         events={**_INTEGER, "description": "Events in the log."},
     ),

@@ -26,7 +26,7 @@ __all__ = ["ENDPOINTS", "idempotency_key"]
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
 _CONSTRAINTS = ("false_negatives", "false_positives", "maximise", "budget")
-_DECIDE = ("class", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new")
+_DECIDE = ("positive", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new")
 _METHODS = ("temperature", "isotonic", "none")
 
 
@@ -255,6 +255,6 @@ ENDPOINTS = [
         "Set the decision rule",
         "A threshold for a class, costs, or no answer below a probability, as `tally decide`; an empty object is the"
         " most probable class.",
-        json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
+        json_body("DecideRequest", {"positive": "dog", "threshold": 0.8}),
     ),
 ]

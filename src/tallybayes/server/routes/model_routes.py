@@ -63,7 +63,7 @@ async def describe_model(call: Call) -> Answer:
     found = model_facts(call, live, published) | {
         "decision": None if decision is None else str(decision),
         "calibration": None if calibration is None else str(calibration),
-        "weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
+        "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
         "created": _time_of(live.files.base),
         "events": live.n_events,
     }

@@ -100,7 +100,7 @@ function told(value) {
 }
 
 function weights(given) {
-  const own = given.column_weights ?? given.weights;
+  const own = given.column_weights;
   if (own && typeof own === "object" && own.fitted_on) return `fitted on ${plural(own.fitted_on, "row")}`;
   return told(own) || "1 for every column";
 }
