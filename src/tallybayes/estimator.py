@@ -24,7 +24,7 @@ from tallybayes.families import Histogram, Text
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.model.fit import fit
-from tallybayes.scoring.posterior import Posterior
+from tallybayes.scoring.posterior import answer_codes
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
 from tallybayes.state.options import OPTIONS, FitOptions, check_names, with_options
 from tallybayes.tuning.tune import LEAST_ROWS, tune
@@ -181,8 +181,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of every row by `model_.decision`: by default the most probable one (ties: the first)."""
         proba = self.predict_proba(X)
-        decision = self.model_.settings.decision
-        codes = Posterior(self.classes_.tolist(), np.zeros(0), decision=decision).answer_codes(proba)
+        codes = answer_codes(proba, self.classes_.tolist(), self.model_.settings.decision)
         labels = self.classes_[codes]
         if (codes < 0).any():
             labels = labels.astype(object)

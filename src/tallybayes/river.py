@@ -12,7 +12,7 @@ River is an optional dependency: `pip install tallybayes[river]`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import Described, ParameterError
+from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
@@ -105,8 +105,30 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
-        """P(label | row) of every label learned so far."""
-        return self._model.predict_proba_one(x if self.bag is None else {_BAG: x})
+        """P(label | row) of every label learned so far; features that have not been learned are ignored."""
+        proba: dict[Any, float] | None = self._ask(self._model.predict_proba_one, x)
+        return {} if proba is None else proba
+
+    def predict_one(self, x: Row, **kwargs: Any) -> Any:
+        """The label of a row by the decision rule of the model (default: the most probable); None before any row."""
+        return self._ask(self._model.predict_one, x)
+
+    def _ask(self, ask: Callable[[Row], Any], x: Row) -> Any:
+        """What the model answers for a row, by the conventions of river.
+
+        That is None before any row has been learned; features that have not been learned are ignored, even if a row has
+        no others.
+        """
+        row: Row = x if self.bag is None else {_BAG: x}
+        try:
+            return ask(row)
+        except DataError:
+            if not self._model.classes:
+                return None
+            known = self._model.schema.columns
+            if not isinstance(row, Mapping) or any(str(name) in known for name in row):
+                raise
+            return ask({})
 
     # Many rows
 
@@ -119,10 +141,6 @@ class NaiveBayes(base.MiniBatchClassifier):
         classes = self._model.classes
         scores = self._model.predict_proba(self._rows(X)) if classes else np.zeros((len(X), 0))
         return _frame(scores, classes, X)
-
-    def predict_one(self, x: Any, **kwargs: Any) -> Any:
-        """The label of a row by the decision rule of the model (default: the most probable); None before any row."""
-        return self._model.predict_one(x if self.bag is None else {_BAG: x})
 
     def predict_many(self, X: Any) -> Any:
         """The most probable label of every row as a series of the same library."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallybayes as tb
+from tallybayes.io.read import to_source
 
 FAMILIES = {"when": "date:day_first", "at": "date", "size": "ordinal:S<M<L<XL", "n": "histogram"}
 TEXTS = [
@@ -68,7 +69,7 @@ def test_a_row_scores_alone_as_in_a_batch(table, probe):
     model = learned(table)
     if not probe or not model.classes:
         return
-    together = model.log_joint(probe)
+    together = model.log_joint(to_source(probe))  # by the general path
     for i, one in enumerate(probe):
         plain = {name: value for name, value in one.items() if name != "y"}
         assert np.array_equal(model.log_joint(plain)[0], together[i])

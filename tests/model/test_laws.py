@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tables import FAMILIES, LABEL, doubles, in_order, mixed_frame, pieces, row, rows
+from tallybayes.io.read import to_source
 
 
 def fit(data, **options):
@@ -108,7 +109,8 @@ def test_a_row_scores_alone_as_in_a_batch(table, probe):
     model = learned(table)
     if not model.classes:
         return
-    together = model.log_joint(probe)
+    together = model.log_joint(to_source(probe))  # by the general path
+    assert np.array_equal(model.log_joint(probe), together)
     alone = np.concatenate([model.log_joint([one]) for one in probe])
     assert np.array_equal(together, alone)
 
@@ -241,7 +243,7 @@ def test_single_rows_of_numbers_take_a_quick_way_to_the_same_bits(table):
     assert one == whole
     for single in table:
         probe = {name: value for name, value in single.items() if name != LABEL}
-        assert np.array_equal(one.predict_proba(probe), whole.predict_proba([probe]))
+        assert np.array_equal(one.predict_proba(probe), whole.predict_proba(to_source([probe])))
     if table:
         one.forget(table)
     assert one == tb.fit(start, label=LABEL, numeric="gaussian")

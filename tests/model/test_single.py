@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import tallybayes as tb
 from tables import LABEL, doubles
 from tallybayes.errors import DataError
+from tallybayes.io.read import to_source
 
 QUICK = {
     "real": "gaussian",
@@ -70,10 +71,11 @@ def test_rows_one_by_one_equal_a_batch(table, probe, smoothing, unseen):
     assert model.skipped == whole.skipped
     probe = [one for one, _ in [*table, *probe]]
     if probe:
-        together = whole.predict_proba(probe), whole.log_joint(probe)
+        together = whole.predict_proba(to_source(probe)), whole.log_joint(to_source(probe))  # by the general path
         assert np.array_equal(np.concatenate([model.predict_proba(one) for one in probe]), together[0])
         assert np.array_equal(np.concatenate([model.log_joint(one) for one in probe]), together[1])
         assert np.array_equal(model.predict_proba(probe), together[0])
+        assert np.array_equal(np.stack([list(model.predict_proba_one(one).values()) for one in probe]), together[0])
     for one, label in table:
         model.forget_one(one, label)
     assert model == start(unseen=unseen)
@@ -89,7 +91,9 @@ def test_new_columns_are_welcome_row_by_row(table):
     whole = in_a_batch(merged, 1.0)
     assert model == whole
     if probe := [one for one, _ in merged]:
-        assert np.array_equal(np.concatenate([model.predict_proba(one) for one in probe]), whole.predict_proba(probe))
+        assert np.array_equal(
+            np.concatenate([model.predict_proba(one) for one in probe]), whole.predict_proba(to_source(probe))
+        )
     for one, label in merged:
         model.forget_one(one, label)
     assert model == start()
@@ -113,7 +117,7 @@ def test_names_count_as_text(table):
     assert by_number == by_text
     for one, _ in table:
         probe = {numbered[name]: value for name, value in one.items()}
-        assert np.array_equal(by_number.predict_proba(probe), by_text.predict_proba([probe]))
+        assert np.array_equal(by_number.predict_proba(probe), by_text.predict_proba(to_source([probe])))
 
 
 @given(rows, st.data())
@@ -225,7 +229,7 @@ def test_small_matrices_score_as_in_a_large_one(family, dtype, smoothing):
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X).astype(dtype)
     if family in ("categorical", "mixed"):
         X[5, 4] = 77  # never seen
-    whole, joint = model.predict_proba(X), model.log_joint(X)
+    whole, joint = model.predict_proba(X), model.log_joint(to_source(X))
     for layout in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
         for rows in (slice(0, 1), slice(3, 20), slice(40, 104)):
             assert np.array_equal(model.predict_proba(layout[rows]), whole[rows])
@@ -328,7 +332,7 @@ def test_rows_scored_and_learned_in_turns(seed, smoothing, weights):
             model.learn_one(rows[i], labels[i])
             found, same = model.predict_proba(rows[i - 1]), pickle.loads(pickle.dumps(model))
             assert np.array_equal(found, same.predict_proba(rows[i - 1]))
-            assert np.array_equal(found, same.predict_proba(rows[: i + 1])[i - 1 : i])
+            assert np.array_equal(found, same.predict_proba(to_source(rows[: i + 1]))[i - 1 : i])
     held = model.snapshot()
     before = held.proba(rows[0])
     model.learn_one(rows[1], labels[1])

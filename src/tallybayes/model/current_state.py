@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
@@ -20,7 +20,7 @@ from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
-from tallybayes.scoring.small_batch import few_rows
+from tallybayes.scoring.rows import n_few_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
@@ -29,6 +29,8 @@ from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.table import small_frame
 
 __all__ = ["ONE_ROW", "Change", "CurrentState", "Reading"]
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,10 @@ class CurrentState:
         """Learn a dict with its label, or a few rows, by the fast path; None if the general path is needed."""
         if type(data) is dict and label is None:
             name = self.snapshot.state.schema.label
-            return ONE_ROW if name is not None and self.learn_row(data, data.get(name)) else None
-        if (n_rows := few_rows(data)) and label is not None and not isinstance(label, str):
+            if name is None or not self.learn_row(data, data.get(name), SingleRowLearner.learn_dict):
+                return None
+            return ONE_ROW
+        if (n_rows := n_few_rows(data)) and label is not None and not isinstance(label, str):
             return Change(n_rows) if self.learn_row(data, label, SingleRowLearner.learn_rows) else None
         return None
 
@@ -128,13 +132,23 @@ class CurrentState:
         with self._writing:
             return self.learn_row(row, label, learn, has_turn=True)
 
-    def row_proba(self, row: Any) -> Floats | None:
-        """P(class | row) of a dict by the fast path, (1, classes); None if the general path is needed."""
-        if type(row) is not dict:
-            return None
-        with self.lock:  # held throughout: quicker than counting readers
-            self.settle()
-            return self.snapshot.quick_proba(row)
+    def answer(
+        self, data: Any, finish: Callable[[Snapshot, Floats], Answer], *, calibrated: bool = True, is_row: bool = False
+    ) -> Answer:
+        """What `finish(snapshot, proba)` makes of P(class | row), (rows, classes); is_row: data is a single row.
+
+        All predictions of a model are made here. That of a dict is made while the lock is held if it takes
+        microseconds: this is faster than counting readers.
+        """
+        if type(data) is dict:
+            with self.lock:
+                self.settle()
+                snapshot = self.snapshot
+                proba = snapshot.proba_if_ready(data, calibrated=calibrated, is_row=is_row)
+                if proba is not None:
+                    return finish(snapshot, proba)
+        with Reading(self) as snapshot:
+            return finish(snapshot, snapshot.proba(data, calibrated=calibrated, is_row=is_row))
 
     def change(self, data: Any, label: Any, sample_weight: Any, sign: int, sample: RowSample | None = None) -> Change:
         """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, ParameterError, check_integer
+from tallybayes.errors import ParameterError, check_integer
 from tallybayes.explaining.description import Description, described_with_intervals
 from tallybayes.explaining.explanation import Explanation, explain
 from tallybayes.explaining.log_evidence import log_evidence
@@ -167,37 +167,25 @@ class Model(Viewed):
 
     def predict(self, data: TableLike) -> NDArray[Any]:
         """The label of every row: the most probable one (the first of a tie), or by `decision`; None: it abstains."""
-        with self.reading() as snapshot:
-            if not snapshot.classes:
-                raise DataError("the model has not learned any row yet")
-            return snapshot.posterior.answers(snapshot.proba(data))
+        return self._current.answer(data, Snapshot.answers)
 
     def predict_proba(self, data: TableLike, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
-        if (found := self._current.row_proba(data)) is not None:
-            return found
-        with self.reading() as snapshot:
-            return snapshot.proba(data, calibrated=calibrated)
+        return self._current.answer(data, _unchanged, calibrated=calibrated)
 
     def predict_one(self, row: RowLike) -> Any:
-        """The label of a single row, a dict; None where `decision` abstains or nothing has been learned."""
-        with self.reading() as snapshot:
-            if not snapshot.classes:
-                return None
-            (code,) = snapshot.posterior.answer_codes(snapshot.proba_of_row(row)).tolist()
-            return None if code < 0 else snapshot.classes[code]
+        """The label of a single row, a dict; None where `decision` abstains."""
+        return self._current.answer(row, Snapshot.answer, is_row=True)
 
     def predict_proba_one(self, row: RowLike) -> dict[Any, float]:
-        """P(class | row) of a single row, by label; columns that the model does not have are ignored.
+        """P(class | row) of a single row, by label; a column that is absent is missing.
 
         >>> import tallybayes as tb
         >>> model = tb.fit([{"fever": 1}, {"fever": 0}], label=["ill", "well"])
-        >>> model.predict_proba_one({"cough": True})
+        >>> model.predict_proba_one({})
         {'ill': 0.5, 'well': 0.5}
         """
-        with self.reading() as snapshot:
-            classes = snapshot.scorer.classes
-            return dict(zip(classes, snapshot.proba_of_row(row)[0].tolist(), strict=True)) if classes else {}
+        return self._current.answer(row, Snapshot.by_class, is_row=True)
 
     def predict_interval(
         self, data: TableLike, level: float = 0.95, *, seed: int = 0, calibrated: bool = True
@@ -413,3 +401,8 @@ class Model(Viewed):
     def __reduce__(self) -> Any:
         """What is pickled: the state."""
         return Model, (self.snapshot().state,)
+
+
+def _unchanged(snapshot: Snapshot, proba: Floats) -> Floats:
+    """P(class | row) as it is."""
+    return proba

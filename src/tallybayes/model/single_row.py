@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,8 +13,7 @@ from tallybayes import kernels
 from tallybayes.columns.label import Labels
 from tallybayes.families.family import Add, Family, Floats
 from tallybayes.families.numbers.waiting_rows import WaitingRows
-from tallybayes.scoring.row_reader import BOOLEAN, RowReader
-from tallybayes.scoring.small_batch import NUMBERS
+from tallybayes.scoring.rows import RowLayout
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.input_kind import has_attribute, library_of
 from tallybayes.tables.table import Table
@@ -34,10 +32,8 @@ class SingleRowLearner:
         schema, total = state.schema, state.statistics
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
         self._waiting: list[tuple[WaitingRows, slice]] = []
-        self._layout: tuple[Any, list[int], list[int], dict[int, Any]] | None = None  # of the columns of a matrix
         self._kind: type | None = None
         self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
-        self._has_forms = any(field.reader.form is not None for field in schema.columns.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return
@@ -48,28 +44,23 @@ class SingleRowLearner:
         # Categories last: nothing is refused after them, so they need not be taken back.
         blocks = sorted(total.blocks.items(), key=lambda block: block[1].has_keys)
         self._tallies = [tally for _, tally in blocks if tally.has_keys]
-        reader = RowReader(
-            schema,
-            [(tally.features, family.column, tally) for family, tally in blocks],
-            undecided=[name for name, field in schema.columns.items() if field.is_undecided],
-        )
-        self._read, self._index, self._values = reader.read, reader.index, np.empty(reader.width)
-        adders = [
-            family.adder(tally, self._values[part]) for (family, tally), part in zip(blocks, reader.parts, strict=True)
-        ]
+        features = [(tally.features, family.column, tally) for family, tally in blocks]
+        self._layout = RowLayout(schema, features, learns=True)
+        self._values, parts = np.empty(self._layout.width), self._layout.parts
+        adders = [family.adder(tally, self._values[part]) for (family, tally), part in zip(blocks, parts, strict=True)]
         if None in adders:
             return
         total.class_rows = Exact(class_rows.digits.copy())
         self._class_rows = total.class_rows.digits[:, 0]
         self._codes = {label: code for code, label in enumerate(total.labels)}
         self._kind = type(labels[0])
-        found: list[Add] = adders  # type: ignore[assignment]
-        kinds = list(zip(found, reader.parts, (tally.has_keys for _, tally in blocks), strict=True))
+        every: list[Add] = adders  # type: ignore[assignment]
+        kinds = list(zip(every, parts, (tally.has_keys for _, tally in blocks), strict=True))
         self._waiting = [(add, part) for add, part, _ in kinds if isinstance(add, WaitingRows)]
         self._may_refuse = [add for add, _, has_keys in kinds if not has_keys and not isinstance(add, WaitingRows)]
         self._count_keys = [add for add, _, has_keys in kinds if has_keys]
-        own = (self._kind, self._codes, self._index, self._values, _together(found), self._class_rows)
-        self._learn = partial(kernels.active.learn_row, *own)
+        facts = (self._kind, self._codes, self._layout.index, self._values, _together(every), self._class_rows)
+        self._learn = partial(kernels.active.learn_row, *facts)
 
     def settle(self) -> None:
         """Count the rows that are waiting: before anyone reads the sums."""
@@ -82,11 +73,15 @@ class SingleRowLearner:
         if unknown == 0:
             return True
         if isinstance(label, np.generic):
-            return type(own := label.item()) is self._kind and self.learn(row, own)
-        if unknown < 0 or self._has_forms:
+            return type(plain := label.item()) is self._kind and self.learn(row, plain)
+        if unknown < 0 or self._layout.has_key_forms:
             return False
         self._add_keys(row)
         return self._learn(row, label) == 0
+
+    def learn_dict(self, data: dict[Any, Any], label: Any) -> bool:
+        """The same for a dict that may be a table of columns: the general path decides what it is."""
+        return bool(self._codes) and not self._layout.may_be_table(data) and self.learn(data, label)
 
     def learn_rows(self, data: Any, labels: Any) -> bool:
         """Add a few rows with known labels, a matrix or dicts; False, with nothing changed, for the general path.
@@ -98,11 +93,7 @@ class SingleRowLearner:
         codes = [self._codes.get(label, -1) if type(label) is self._kind else -1 for label in _plain_labels(labels)]
         if len(codes) != (data.n_rows if isinstance(data, Table) else len(data)) or -1 in codes:
             return False
-        if isinstance(data, list):
-            values = self._dicts(data)
-        else:
-            is_table = isinstance(data, Table)
-            values = self._matrix(data.matrix if is_table else data, tuple(data.columns) if is_table else None)
+        values = self._dicts(data) if isinstance(data, list) else self._matrix(data, len(codes))
         if values is None or not self._add_rows(values, codes):
             return False
         self._class_rows += np.bincount(codes, minlength=len(self._class_rows))
@@ -115,9 +106,9 @@ class SingleRowLearner:
             for i, code in enumerate(codes):
                 self._values[:] = values[i]
                 if not add(code, 1):
-                    for row, own in zip(values[:i], codes[:i], strict=True):
+                    for row, added in zip(values[:i], codes[:i], strict=True):
                         self._values[:] = row
-                        add(own, -1)
+                        add(added, -1)
                     return False
         for row, code in zip(values, codes, strict=True) if self._count_keys else ():
             self._values[:] = row
@@ -130,47 +121,28 @@ class SingleRowLearner:
     def _dicts(self, rows: list[Any]) -> Floats | None:
         """Rows that are dicts as the adders take them; None if a column is new, or a value is unusual."""
         values = np.empty((len(rows), len(self._values)))
-        for row, own in zip(rows, values, strict=True):
-            if type(row) is not dict or self._read(row, self._index, own):
+        for row, line in zip(rows, values, strict=True):
+            if type(row) is not dict or self._layout.read(row, line):
                 return None
         return values
 
-    def _matrix(self, data: NDArray[Any], names: tuple[str, ...] | None) -> Floats | None:
+    def _matrix(self, data: NDArray[Any] | Table, n_rows: int) -> Floats | None:
         """The rows of a matrix as the adders take them; None if a column is new or lacking, or a value is unusual."""
-        if data.ndim != 2 or data.dtype not in NUMBERS:
+        layout, values = self._layout, np.empty((n_rows, len(self._values)))
+        if not layout.matrices.read(data, values):
             return None
-        key = data.shape[1] if names is None else names
-        if self._layout is None or self._layout[0] != key:
-            entries = [self._index.get(name, -1) for name in names or [f"x{j}" for j in range(data.shape[1])]]
-            places = [entry[0] if isinstance(entry, tuple) else entry for entry in entries]
-            coded = {j: entry for j, entry in enumerate(entries) if isinstance(entry, tuple)}
-            flags = [place for place, codes, _ in coded.values() if codes is BOOLEAN]
-            keyed = {j: entry for j, entry in coded.items() if entry[1] is not BOOLEAN}
-            self._layout = key, places, flags, keyed
-        _, places, flags, keyed = self._layout
-        used = [j for j, place in enumerate(places) if place >= 0]
-        if -1 in places or len(used) != len(self._values):
+        if (np.abs(values) >= 2.0**53).any():  # infinities, and integers that a double may not hold
             return None
-        values = np.empty((len(data), len(used)))
-        values[:, [places[j] for j in used]] = data if len(used) == len(places) else data[:, used]
-        if (np.abs(values) >= 2.0**53).any() if data.dtype.kind in "iu" else np.isinf(values).any():
+        flags, slots = values[:, layout.flags], values[:, layout.keyed]
+        if not ((flags == 0) | (flags == 1) | np.isnan(flags)).all() or (slots == -1).any():
             return None
-        if flags and not (((bits := values[:, flags]) == 0) | (bits == 1) | np.isnan(bits)).all():
-            return None
-        for j, (place, codes, kinds) in keyed.items():
-            if int not in kinds:  # keys of another type than numbers
-                return None
-            slots = [codes.get(value, -1) if value == value else math.nan for value in data[:, j].tolist()]
-            if -1 in slots:
-                return None
-            values[:, place] = slots
         return values
 
     def _add_keys(self, row: dict[Any, Any]) -> None:
         """Give slots to the new keys of a row, which are not visible until counted."""
         by_column = {name: tally for tally in self._tallies for name in tally.features}
         for name, value in row.items():
-            tally, entry = by_column.get(str(name)), self._index[str(name)]
+            tally, entry = by_column.get(str(name)), self._layout.index[str(name)]
             key = value.item() if isinstance(value, np.generic) else value
             if tally is not None and type(key) in entry[2] and key == key:
                 tally.slot_for(str(name), int(key) if isinstance(key, float) and key.is_integer() else key)

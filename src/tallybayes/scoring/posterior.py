@@ -23,7 +23,16 @@ from tallybayes.families.family import Floats
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
 
-__all__ = ["Posterior", "RowPrior", "RuledOutWarning", "log_marginal", "log_normalised", "warn_ruled_out"]
+__all__ = [
+    "Posterior",
+    "RowPrior",
+    "RuledOutWarning",
+    "answer_codes",
+    "answers",
+    "log_marginal",
+    "log_normalised",
+    "warn_ruled_out",
+]
 
 RowPrior = Callable[[NDArray[np.int64]], Floats]  # log P(class) of some rows, by their numbers: (rows, classes)
 
@@ -86,9 +95,7 @@ class Posterior:
 
     def answer_codes(self, proba: Floats) -> NDArray[np.int64]:
         """The code of the answer for P(class | row), (rows, classes); -1 where the decision rule abstains."""
-        if self.decision is not None:
-            return self.decision.answer_codes(proba, self.classes)
-        return _most_probable(proba) if proba.shape[1] else np.full(len(proba), -1, np.int64)
+        return answer_codes(proba, self.classes, self.decision)
 
     def most_probable_codes(self, log_joint: Floats) -> NDArray[np.int64]:
         """The code of the most probable class for log P(class, row), whatever the decision rule."""
@@ -99,14 +106,22 @@ class Posterior:
 
     def answers(self, proba: Floats) -> NDArray[Any]:
         """The answers as labels, None where the decision rule abstains."""
-        return self.labels(self.answer_codes(proba))
+        return answers(proba, self.classes, self.decision)
 
-    def labels(self, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Labels by their codes, None for -1."""
-        labels = np.asarray(to_array(list(self.classes)))
-        if (codes >= 0).all():
-            return np.asarray(labels[codes])
-        return np.array([None if code < 0 else labels[code] for code in codes.tolist()], object)
+
+def answer_codes(proba: Floats, classes: Sequence[Any], decision: Decision | None) -> NDArray[np.int64]:
+    """The code of the answer for P(class | row), (rows, classes); -1 where the decision rule abstains."""
+    if decision is not None:
+        return decision.answer_codes(proba, classes)
+    return _most_probable(proba) if proba.shape[1] else np.full(len(proba), -1, np.int64)
+
+
+def answers(proba: Floats, classes: Sequence[Any], decision: Decision | None) -> NDArray[Any]:
+    """The answers as labels, None where the decision rule abstains."""
+    codes, labels = answer_codes(proba, classes, decision), np.asarray(to_array(list(classes)))
+    if (codes >= 0).all():
+        return np.asarray(labels[codes])
+    return np.array([None if code < 0 else labels[code] for code in codes.tolist()], object)
 
 
 def log_marginal(log_joint: Floats) -> Floats:
@@ -124,14 +139,14 @@ def log_normalised(log_joint: Floats) -> Floats:
     return out
 
 
-def warn_ruled_out(n_ruled_out: int, n_rows: int) -> None:
-    """Warn about rows that every class rules out, if there are any."""
+def warn_ruled_out(n_ruled_out: int, n_rows: int, *, stacklevel: int) -> None:
+    """Warn about rows that every class rules out, if there are any; stacklevel: of the caller's caller, as 3 is."""
     if n_ruled_out:
         warnings.warn(
             f"{n_ruled_out} of {n_rows} rows have probability zero under every class and are given the class prior; "
             "their log_marginal is -inf. Smoothing above 0 avoids this",
             RuledOutWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

@@ -7,10 +7,12 @@ length is scored in bounded memory.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
@@ -18,20 +20,22 @@ from tallybayes.columns.batch import columns_to_read, encode_columns, with_date_
 from tallybayes.columns.label import Labels, find_labels, find_weights
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
-from tallybayes.errors import DataError, ParameterError, shorten
+from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
 from tallybayes.scoring.interval import IntervalScorer
 from tallybayes.scoring.leave_one_out import LeaveOneOut, in_classes
-from tallybayes.scoring.posterior import Posterior, warn_ruled_out
+from tallybayes.scoring.posterior import Posterior, answer_codes, answers, warn_ruled_out
+from tallybayes.scoring.rows import RowScorer
 from tallybayes.scoring.scorer import Scorer
-from tallybayes.scoring.small_batch import ROWS, SmallBatchScorer
-from tallybayes.scoring.unseen_categories import UnseenCategories
+from tallybayes.scoring.unseen_categories import LEAST_ROWS, UnseenCategories
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import Source, Whole
-from tallybayes.tables.table import Table, small_frame, to_table
+from tallybayes.tables.table import Table, small_frame
 
 __all__ = ["Snapshot", "checked_row"]
+
+_COMPARED = 5  # unknown names that are compared with those of the model, for a hint
 
 
 class Snapshot:
@@ -47,9 +51,9 @@ class Snapshot:
         self._posterior: Posterior | None = None
         self.is_used = False  # whether anything was derived from the sums as they are
         if before is None:
-            self.small_batches, self._earlier = SmallBatchScorer(state.schema), None
+            self.rows, self._earlier = RowScorer(state.schema), None
         else:
-            self.small_batches, self._earlier = before.small_batches, before._scorer or before._earlier
+            self.rows, self._earlier = before.rows, before._scorer or before._earlier
 
     @property
     def classes(self) -> list[Any]:
@@ -135,40 +139,56 @@ class Snapshot:
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes)."""
         data = small_frame(data)
-        if (found := self._small_batch(data)) is not None:
-            return found
+        if (log_joint := self.log_joint_of_few(data)) is not None:
+            return log_joint
         return self.joined(scores for _, scores in self.log_joint_batches(data))
 
-    def proba(self, data: Any, *, calibrated: bool = True) -> Floats:
-        """P(class | row), (rows, classes)."""
-        data = small_frame(data)
-        if (found := self._small_batch(data)) is not None:
-            return self._finished(found, calibrated=calibrated)
-        finish = self.posterior_for(calibrated).write_proba
-        parts = list(self.worked_batches(data, lambda columns, n: self.scorer.finished(columns, n, finish)))
-        proba = self.joined(part for _, (part, _) in parts)
-        warn_ruled_out(sum(n_ruled_out for _, (_, n_ruled_out) in parts), len(proba))
+    def proba(self, data: Any, *, calibrated: bool = True, is_row: bool = False) -> Floats:
+        """P(class | row), (rows, classes); is_row: data is a single row, even if there are lists among its values."""
+        data, posterior = small_frame(data), self.posterior_for(calibrated)
+        if (proba := self.log_joint_of_few(data, is_row=is_row)) is not None:
+            n_ruled_out = posterior.write_proba(proba, 0, len(proba))
+        else:
+            self.require_classes()
+            rows, finish = [checked_row(data)] if is_row else data, posterior.write_proba
+            parts = list(self.worked_batches(rows, lambda columns, n: self.scorer.finished(columns, n, finish)))
+            proba = self.joined(part for _, (part, _) in parts)
+            n_ruled_out = sum(n for _, (_, n) in parts)
+        warn_ruled_out(n_ruled_out, len(proba), stacklevel=5)  # the caller of `Model.predict` and its kind
         return proba
 
-    def quick_proba(self, row: dict[Any, Any]) -> Floats | None:
-        """P(class | row) of a dict, (1, classes), if that takes microseconds; None: ask `proba`."""
-        if self.state.settings.calibration is not None:
+    def log_joint_of_few(self, data: Any, *, is_row: bool = False) -> Floats | None:
+        """Log P(class, row) of a few rows by `scoring/rows.py`; None if the general path is needed."""
+        return self.rows.score(data, self.scorer, is_row=is_row)
+
+    def proba_if_ready(self, row: dict[Any, Any], *, calibrated: bool, is_row: bool) -> Floats | None:
+        """P(class | row) of a dict, (1, classes), if nothing else must be derived for it; None: `proba` computes it."""
+        if calibrated and self.state.settings.calibration is not None:
             return None
         if (scorer := self._scorer) is not None:
-            scores = self.small_batches.row(row, scorer)
+            scores = self.rows.score(row, scorer, is_row=is_row)
         else:
             self.is_used = True
-            scores = self.small_batches.row_of_stream(row, self.state, self, self._earlier)
+            scores = self.rows.score_in_stream(row, self._earlier, self.state, self, is_row=is_row)
         return None if scores is None or kernels.active.softmax(scores, 0, 1) else scores
 
-    def proba_of_row(self, row: Mapping[Any, Any], *, calibrated: bool = True) -> Floats:
-        """P(class | row) of a single row, (1, classes); columns that the model does not have are ignored."""
-        log_joint = self._small_batch(row) if type(row) is dict else None
-        if log_joint is None:
-            used = set(self.state.schema.columns_in_use)
-            known = {name: value for name, value in checked_row(row).items() if str(name) in used}
-            log_joint = self._worked(to_table([known]), self.scorer.log_joint)
-        return self._finished(log_joint, calibrated=calibrated)
+    # Answers, from P(class | row)
+
+    def answers(self, proba: Floats) -> NDArray[Any]:
+        """The labels of rows by the decision rule; None where it abstains."""
+        return answers(proba, self.classes, self.state.settings.decision)
+
+    def answer(self, proba: Floats) -> Any:
+        """The label of a single row by the decision rule; None where it abstains."""
+        classes = self.classes
+        (code,) = answer_codes(proba, classes, self.state.settings.decision).tolist()
+        return None if code < 0 else classes[code]
+
+    def by_class(self, proba: Floats) -> dict[Any, float]:
+        """P(class | row) of a single row, by label."""
+        return dict(zip(self.classes, proba[0].tolist(), strict=True))
+
+    # Scores batch by batch
 
     def log_joint_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
         """Data batch by batch, each with log P(class, row).
@@ -207,7 +227,8 @@ class Snapshot:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
         unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep):
-            yield from self.worked_parts(source, table, work, unseen)
+            are_few = isinstance(source, Whole) and table.n_rows < LEAST_ROWS
+            yield from self.worked_parts(source, table, work, None if are_few else unseen)
         unseen.warn()
 
     def unseen_categories(self) -> UnseenCategories:
@@ -215,7 +236,7 @@ class Snapshot:
         return UnseenCategories(self._known_keys)
 
     def worked_parts(
-        self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories
+        self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None
     ) -> Iterator[tuple[Table, Any]]:
         """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
         return source.good(table, lambda part: self._worked(part, work, unseen))
@@ -251,30 +272,10 @@ class Snapshot:
         """The posterior, with or without the calibration."""
         return self.posterior if calibrated else self.posterior.uncalibrated()
 
-    def _finished(self, log_joint: Floats, *, calibrated: bool) -> Floats:
-        """P(class | row) in the place of log P(class, row)."""
-        warn_ruled_out(self.posterior_for(calibrated).write_proba(log_joint, 0, len(log_joint)), len(log_joint))
-        return log_joint
-
     def joined(self, parts: Iterator[Floats], *more: int) -> Floats:
         """The arrays of batches, (rows, classes, ...), as one; `more` are the sizes after the classes."""
         found = list(parts)
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes), *more))])
-
-    def _small_batch(self, data: Any) -> Floats | None:
-        """Log P(class, row) by the fast path for a dict or a small matrix; None if there is none."""
-        kind = type(data)
-        if kind is dict:
-            return self.small_batches.row(data, self.scorer)
-        if kind is np.ndarray:
-            return self.small_batches.matrix(data, self.scorer) if len(data.shape) and len(data) <= ROWS else None
-        if kind is Table:
-            if data.matrix is None:
-                return None
-            return self.small_batches.matrix(data.matrix, self.scorer, names=tuple(data.columns))
-        if kind.__name__ in ("csr_matrix", "csr_array") and len(data.shape) == 2 and data.shape[0] <= ROWS:
-            return self.small_batches.bags(data, self.scorer)
-        return None
 
     def _known_key(self, name: str) -> Any:
         """One category learned in a column, or None."""
@@ -286,11 +287,18 @@ class Snapshot:
         tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
         return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
 
+    def require_classes(self) -> None:
+        """Raise an error if the model has not learned any row."""
+        if not self.classes:
+            raise DataError("the model has not learned any row yet")
+
     def _check_names(self, names: Collection[str]) -> None:
-        """Refuse data that has none of the model's columns."""
+        """Refuse data that has none of the model's columns: they are misspelt, or the data is for another model."""
         schema = self.state.schema
-        if names and schema.columns and not {*schema.columns, schema.label} & {*names}:
-            raise DataError(f"columns of the model ({shorten(list(schema.columns))})", got=list(names))
+        if names and schema.columns and not {*schema.columns, schema.label, schema.weight} & {*names}:
+            near = (did_you_mean(name, schema.columns) for name in itertools.islice(names, _COMPARED))
+            hint = next((hint for hint in near if hint is not None), None)
+            raise DataError(f"columns of the model ({shorten(list(schema.columns))})", got=list(names), hint=hint)
 
     def _worked(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
         """The result of `work(columns, n_rows)` for a table.

@@ -16,9 +16,9 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.errors import shorten, warn
 
-__all__ = ["UnseenCategories"]
+__all__ = ["LEAST_ROWS", "UnseenCategories"]
 
-_ROWS = 10  # with fewer it may be chance
+LEAST_ROWS = 10  # with fewer it may be chance
 _EXAMPLES = 3  # known values that are shown
 _FIRST = 64  # rows, among which a known value is nearly always found
 _PARTS = (slice(0, _FIRST), slice(_FIRST, None))
@@ -67,7 +67,7 @@ class UnseenCategories:
     def warn(self) -> None:
         """Warn of the columns without a known value in any batch."""
         for name, n in self._rows.items():
-            if name not in self._seen and n >= _ROWS:
+            if name not in self._seen and n >= LEAST_ROWS:
                 learned = ", ".join(shorten(key) for key in sort_keys(itertools.islice(self._known(name), _EXAMPLES)))
                 text = f"no value in {n:,} rows is known to the model: {self._examples[name]!r}, where it has learned"
                 hint = "write the values as in the data that the model has learned"

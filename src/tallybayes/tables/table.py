@@ -9,7 +9,7 @@ streams) is read by `tallybayes.tables.source`.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -243,13 +243,17 @@ def _is_object_series(values: Any) -> bool:
     return library_of(values) == "polars" and str(getattr(values, "dtype", "")) == "Object"
 
 
-def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
-    """A table of columns by name; names become text."""
+def _texts(names: Collection[Any]) -> list[str]:
+    """The names of columns as text; an error if two are the same."""
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
-        twice = next(name for name in texts if texts.count(name) > 1)
-        raise DataError("column names that differ", got=twice)
-    return Table(n_rows, dict(zip(texts, columns, strict=True)))
+        raise DataError("column names that differ", got=next(text for text in texts if texts.count(text) > 1))
+    return texts
+
+
+def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
+    """A table of columns by name; names become text."""
+    return Table(n_rows, dict(zip(_texts(names), columns, strict=True)))
 
 
 def _from_pandas(data: Any) -> Table:
@@ -312,17 +316,15 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
         return _named(list(data), single, 1)
     columns: dict[str, Raw] = {}
     n_rows: int | None = None
-    for name, values in data.items():
+    for name, values in zip(_texts(data), data.values(), strict=True):
         if _is_single(values):
             hint = "give one row that has lists as a list of one dict: [{...}]"
-            raise DataError("a column of values", got=values, column=str(name), hint=hint)
-        if str(name) in columns:
-            raise DataError("column names that differ", got=str(name))
+            raise DataError("a column of values", got=values, column=name, hint=hint)
         sparse = is_sparse(values)
-        columns[str(name)] = raw = checked_csr(values, str(name)) if sparse else raw_column(values)
+        columns[name] = raw = checked_csr(values, name) if sparse else raw_column(values)
         length = raw.shape[0] if sparse else len(raw)
         if n_rows is not None and length != n_rows:
-            raise DataError(f"{n_rows} values as in the other columns", got=length, column=str(name))
+            raise DataError(f"{n_rows} values as in the other columns", got=length, column=name)
         n_rows = length
     return Table(n_rows or 0, columns)
 
@@ -341,6 +343,8 @@ def _from_rows(data: Sequence[Any]) -> Table:
     reals, are_alike = kernels.active.read_real_columns(data, names)
     if not are_alike:
         names = list(dict.fromkeys(name for row_dict in data for name in row_dict))
+        if len({str(name) for name in names}) < len(names):  # such as 7 and "7", in different rows
+            return _from_rows([dict(zip(_texts(row_dict), row_dict.values(), strict=True)) for row_dict in data])
     found = dict(zip(names, reals, strict=False))
     columns = [[row.get(name) for row in data] if found.get(name) is None else found[name] for name in names]
     return _named(names, columns, len(data))

@@ -37,8 +37,8 @@ from tallybayes.server.events.snapshot_file import SnapshotFacts
 from tallybayes.server.live.change_group import ChangeGroup, Pending, answer_of, check_version, known_answer, new_event
 from tallybayes.server.live.change_queue import ChangeQueue
 from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.live.prequential_scores import RowScores, score_rows
 from tallybayes.server.live.published_model import Published, publish
-from tallybayes.server.live.row_scores import RowScores, score_rows
 from tallybayes.server.live.stream_metrics import StreamMetrics
 from tallybayes.storage.model_file import state_from_bytes
 

@@ -1,9 +1,9 @@
 """Test-then-learn metrics of a hosted model: accuracy and log loss over windows of the last rows, and over all.
 
-The scores are those of `row_scores.py`, which are stored with the events. Undoing an event does not change them: they
-tell how the model answered at that time. After a restart the windows are read from the log, the totals and the warnings
-(`drift_watch.py`) from the snapshot; without one, everything is read from the log, which keeps the scores of events
-that were folded into the base.
+The scores are those of `prequential_scores.py`, which are stored with the events. Undoing an event does not change
+them: they tell how the model answered at that time. After a restart the windows are read from the log, the totals and
+the warnings (`drift_watch.py`) from the snapshot; without one, everything is read from the log, which keeps the scores
+of events that were folded into the base.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from tallybayes.formatting import shown
 from tallybayes.server.events.event import Event
 from tallybayes.server.live.drift_watch import DriftWatch
-from tallybayes.server.live.row_scores import SCORED, Scores
+from tallybayes.server.live.prequential_scores import SCORED, Scores
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["WINDOWS", "StreamMetrics"]

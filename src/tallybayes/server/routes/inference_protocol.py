@@ -13,7 +13,6 @@ from typing import Any
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags
 from tallybayes.errors import DataError, Described
-from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.http.answer import Answer
@@ -27,7 +26,7 @@ from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.live.predicted_rows import FEW, PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
 from tallybayes.version import __version__
 
@@ -87,18 +86,17 @@ async def oip_infer(call: Call) -> Answer:
     published = live.current
     _check_version(call, published)
     given = await call.service.for_body(call.content, _Inference.of, call)
-    require_classes(published.snapshot)
-    if given.n_rows <= 1:
-        found = _proba_of_one(published.snapshot, given)
-        if found is not None:
-            return _response(call, live, published, AnsweredRows.of_proba(published.snapshot, found), given)
+    published.snapshot.require_classes()
+    few = PredictedRows.of_few(published.snapshot, given.rows()) if given.n_rows <= FEW else None
+    if few is not None:
+        return _response(call, live, published, few, given)
     cost = int("predict_proba" in given.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
         source = RowPieces.of_columns(given.columns, given.n_rows, limit)
-        scored = AnsweredRows.of(published.snapshot, source, keeps_proba=bool(cost))
+        scored = PredictedRows.of(published.snapshot, source, keeps_proba=bool(cost))
         return _response(call, live, published, scored, given)
 
     return await call.service.in_thread(work)
@@ -126,15 +124,12 @@ class _Inference:
         columns, n_rows = columns_of_tensors(given.get("inputs"), call.service.settings.max_rows)
         return cls(columns, n_rows, wanted, identifier)
 
-
-def _proba_of_one(snapshot: Snapshot, given: _Inference) -> Floats | None:
-    """P(class | row) of one row or none; None if it takes longer."""
-    if not given.n_rows:
-        return snapshot.scorer.log_prior[None][:0]
-    return proba_of_few(snapshot, [{name: values[0] for name, values in given.columns.items()}])
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dicts."""
+        return [{name: values[i] for name, values in self.columns.items()} for i in range(self.n_rows)]
 
 
-def _response(call: Call, live: LiveModel, published: Published, scored: AnsweredRows, given: _Inference) -> Answer:
+def _response(call: Call, live: LiveModel, published: Published, scored: PredictedRows, given: _Inference) -> Answer:
     snapshot = published.snapshot
     classes, n_rows = snapshot.classes, scored.n_rows
     datatype = _label_type(snapshot)

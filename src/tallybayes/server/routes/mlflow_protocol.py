@@ -29,7 +29,7 @@ from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.service import LONG
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.live_model import LiveModel
-from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
 from tallybayes.version import __version__
 
@@ -59,26 +59,25 @@ async def invocations(call: Call) -> Answer:
     live = _model(call, params)
     published = live.current
     snapshot = published.snapshot
-    require_classes(snapshot)
+    snapshot.require_classes()
     with_proba, headers = bool(params.get("proba")), version_headers(live, published)
 
-    def answer(scored: AnsweredRows) -> Answer:
+    def answer(scored: PredictedRows) -> Answer:
         """Answer with predictions as MLflow words them."""
         found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
         return answer_in_parts(call.service, json_parts(found), headers=headers)
 
     if kind == JSON and len(call.content) <= LONG:
-        rows = _rows(given, snapshot, most)
-        few = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
+        few = PredictedRows.of_few(snapshot, _rows(given, snapshot, most))
         if few is not None:
-            return answer(AnsweredRows.of_proba(snapshot, few))
+            return answer(few)
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
         rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
         with rows.opened(limit, snapshot.state.schema) as source:
-            return answer(AnsweredRows.of(snapshot, source, keeps_proba=with_proba))
+            return answer(PredictedRows.of(snapshot, source, keeps_proba=with_proba))
 
     return await call.service.in_thread(work)
 
@@ -147,7 +146,7 @@ def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[
     return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
 
 
-def _predictions(scored: AnsweredRows, *, with_proba: bool) -> Iterator[list[Any]]:
+def _predictions(scored: PredictedRows, *, with_proba: bool) -> Iterator[list[Any]]:
     """The predictions in pieces."""
     classes = scored.snapshot.classes
     if not with_proba:

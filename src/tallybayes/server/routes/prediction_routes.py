@@ -29,7 +29,7 @@ from tallybayes.server.http.request_rows import NDJSON, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, require_classes
+from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_document import answers, query, rows_body, rows_or_table
 from tallybayes.tables.source import Source
 
@@ -47,13 +47,13 @@ async def predict(call: Call) -> Answer:
     published = live.current
     given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
-    require_classes(snapshot)
+    snapshot.require_classes()
     if not isinstance(given.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
     kind, level = answer_format(call, given.media_type), _level(given.options)
-    few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
+    few = PredictedRows.of_few(snapshot, given.rows) if given.rows is not None and level is None else None
     if few is not None:
-        return _answer(call, live, published, AnsweredRows.of_proba(snapshot, few), kind, given.options)
+        return _answer(call, live, published, few, kind, given.options)
     keeps_proba = kind != JSON or given.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
@@ -62,14 +62,14 @@ async def predict(call: Call) -> Answer:
     def work() -> Answer:
         """Score many rows and begin the answer."""
         with given.opened(limit, snapshot.state.schema) as source:
-            scored = AnsweredRows.of(snapshot, source, level, keeps_proba=keeps_proba)
+            scored = PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba)
         return _answer(call, live, published, scored, kind, given.options)
 
     return await call.service.in_thread(work)
 
 
 def _answer(
-    call: Call, live: LiveModel, published: Published, scored: AnsweredRows, kind: str, options: dict[str, Any]
+    call: Call, live: LiveModel, published: Published, scored: PredictedRows, kind: str, options: dict[str, Any]
 ) -> Answer:
     """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
     headers = version_headers(live, published)
@@ -96,7 +96,7 @@ def _level(options: dict[str, Any]) -> float | None:
     return level
 
 
-def _table(scored: AnsweredRows, kind: str) -> Iterator[dict[str, Any]]:
+def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
     """Predictions as a table: the prediction, its probability, its interval, then the probability of every class."""
     classes = scored.snapshot.classes
     names = list(map(shown, classes))
@@ -119,7 +119,7 @@ def _known(values: Floats, is_known: Any) -> list[float | None]:
     return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
 
 
-def _table_types(scored: AnsweredRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
+def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
     """The columns of such a table with their types."""
     classes = scored.snapshot.classes
     label = pa.array(classes).type if kind == ARROW else pa.string()
@@ -133,7 +133,7 @@ async def explain(call: Call) -> Answer:
     call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("interval",))
-    require_classes(published.snapshot)
+    published.snapshot.require_classes()
     level, snapshot = _level(given.options), published.snapshot
     classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
@@ -142,7 +142,7 @@ async def explain(call: Call) -> Answer:
         texts: list[str] = []
         n_cells = 0
         with given.opened(limit, snapshot.state.schema) as source:
-            scored = None if level is None else AnsweredRows.of(snapshot, source, level)
+            scored = None if level is None else PredictedRows.of(snapshot, source, level)
             ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
             for one in _explanations(snapshot, source):
                 n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))

@@ -1,4 +1,4 @@
-"""The scores of rows before they are learned: how well the model answered for them.
+"""Prequential scores: of rows before they are learned, which tell how well the model predicts new rows.
 
 Rows are scored by the published model, which clients use, at the time that the writer applies them: it has learned none
 of the rows of their group. The score of a row is -log P(its label), with a minus sign if the answer was wrong; it is
@@ -8,23 +8,22 @@ yet is a wrong answer without a log loss (NaN). Of an event with more than 10,00
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import TallyError
+from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
-from tallybayes.io.read import to_source
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import EventData, n_rows_of
+from tallybayes.tables.table import Table, to_table
 
 __all__ = ["SCORED", "RowScores", "Scores", "score_rows"]
 
 SCORED = 10_000  # rows of an event that are scored, at most
-_FEW = 256  # rows that are scored one by one, which is faster than a table of them
 _MOST_LOSS = 1e6  # of a row whose label the model rules out
 
 Scores = NDArray[np.float32]
@@ -78,47 +77,31 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     """The score and the name of the label of every row (None: it has none); None if the rows cannot be scored."""
     if not snapshot.classes:
         return None
-    if isinstance(data, list) and (found := _scores_one_by_one(snapshot, data)) is not None:
-        return found
-    label = snapshot.state.schema.label
+    label, known = snapshot.state.schema.label, {key: code for code, key in enumerate(snapshot.classes)}
     scores, names = [], []
     try:
-        unseen = snapshot.unseen_categories()
-        for source, table in snapshot.batches(to_source(data), label):
-            for part, log_joint in snapshot.worked_parts(source, table, snapshot.scorer.log_joint, unseen):
-                labels = snapshot.labels(part, label)
-                known = {key: code for code, key in enumerate(snapshot.classes)}
-                own = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
-                scores.append(_of_log_joint(snapshot, log_joint, own))
-                texts = [*(shown(key) for key in labels.keys), None]
-                names += [texts[code] for code in labels.codes.tolist()]
+        for table, log_joint in _scored_tables(snapshot, data):
+            labels = snapshot.labels(table, label)
+            codes = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
+            scores.append(_of_log_joint(snapshot, log_joint, codes))
+            texts = [*(shown(key) for key in labels.keys), None]
+            names += [texts[code] for code in labels.codes.tolist()]
     except TallyError:
         return None
     return np.concatenate(scores) if scores else _NO_SCORES, names
 
 
-def _scores_one_by_one(snapshot: Snapshot, rows: list[dict[str, Any]]) -> tuple[Scores, list[str | None]] | None:
-    """The same for a few rows by the fast path for single rows; None if the general path is needed."""
-    if len(rows) > _FEW:
-        return None
-    label, scorer, score = snapshot.state.schema.label, snapshot.scorer, snapshot.small_batches.row
-    known = {(type(key), key): code for code, key in enumerate(snapshot.classes)} | {(type(None), None): -1}
-    parts, own = [], []
-    for row in rows:
-        value = None if label is None else row.get(label)
-        if type(value) in (list, dict) or (code := known.get((type(value), value))) is None:
-            return None
-        if (part := score(row, scorer)) is None:
-            return None
-        parts.append(part)
-        own.append(code)
-    names = [*(shown(key) for key in snapshot.classes), None]
-    return _of_log_joint(snapshot, np.concatenate(parts), np.array(own)), [names[code] for code in own]
+def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
+    """The rows in parts, each with log P(class, row)."""
+    if isinstance(data, list) and (log_joint := snapshot.log_joint_of_few(data)) is not None:
+        yield to_table(data), log_joint
+    else:
+        yield from snapshot.log_joint_batches(data, label=snapshot.state.schema.label)
 
 
-def _of_log_joint(snapshot: Snapshot, log_joint: Any, own: Any) -> Scores:
+def _of_log_joint(snapshot: Snapshot, log_joint: Floats, codes: NDArray[np.int64]) -> Scores:
     """The scores of rows from log P(class, row) and the codes of their labels, -1 for a label that is not a class."""
     log_p = snapshot.posterior.log_proba(log_joint)
     answers = snapshot.posterior.answer_codes(np.exp(log_p))
-    loss = np.where(own >= 0, np.clip(-log_p[np.arange(len(own)), own], 0.0, _MOST_LOSS), np.nan)
-    return np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32)
+    loss = np.where(codes >= 0, np.clip(-log_p[np.arange(len(codes)), codes], 0.0, _MOST_LOSS), np.nan)
+    return np.copysign(loss, np.where((codes >= 0) & (answers == codes), 1.0, -1.0)).astype(np.float32)

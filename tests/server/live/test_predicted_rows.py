@@ -11,7 +11,8 @@ from running_server import pets
 
 import tallybayes as tb
 from tallybayes.errors import DataError, DataWarning
-from tallybayes.server.live.row_scoring import FEW, proba_of_few
+from tallybayes.io.read import to_source
+from tallybayes.server.live.predicted_rows import FEW, PredictedRows
 
 WORDS = ["cash", "lunch", "prize", "meeting"]
 ODD = st.none() | st.sampled_from(["heavy", 1e300, True, [1, 2]])
@@ -62,15 +63,23 @@ def test_few_rows_score_as_in_a_table(name, data):
     columns = {key: own | ODD for key, own in COLUMNS[name].items()}
     rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=columns), min_size=1, max_size=3))
     snapshot = fitted(name).snapshot()
-    expected, found = (outcome(work) for work in (lambda: snapshot.proba(rows), lambda: proba_of_few(snapshot, rows)))
-    if found is not None:
-        assert found == expected if isinstance(expected, str) else np.array_equal(found, expected)
+    source = to_source(rows)  # takes the general path
+    expected, few = (outcome(work) for work in (lambda: snapshot.proba(source), lambda: predict_few(snapshot, rows)))
+    if few is not None:
+        assert few == expected if isinstance(expected, str) else np.array_equal(few, expected)
 
 
-def test_what_needs_the_general_path():
+def predict_few(snapshot, rows):
+    few = PredictedRows.of_few(snapshot, rows)
+    return None if few is None else few.proba[0]
+
+
+def test_what_is_left_to_another_thread():
     snapshot = pets().snapshot()
-    assert proba_of_few(snapshot, []) is None
-    assert proba_of_few(snapshot, [{"weight": 1.0}] * (FEW + 1)) is None
-    assert proba_of_few(snapshot, [{"colour": "red"}]) is None
-    assert proba_of_few(snapshot, [{"likes": "x" * 10_000}]) is None
-    assert proba_of_few(snapshot, [{"likes": "fish"}]) is not None
+    assert predict_few(snapshot, []).shape == (0, len(snapshot.classes))
+    assert predict_few(snapshot, [{"weight": 1.0}] * (FEW + 1)) is None
+    assert predict_few(snapshot, [{"likes": "x" * 10_000}]) is None
+    assert predict_few(snapshot, [{"likes": "fish"}] * 2) is None
+    assert predict_few(snapshot, [{"likes": "fish"}]) is not None
+    with pytest.raises(DataError, match="columns of the model"):
+        predict_few(snapshot, [{"colour": "red"}])

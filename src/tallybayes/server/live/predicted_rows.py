@@ -1,4 +1,4 @@
-"""Scores of the rows of a request: in pieces, or by the fast path for few rows where it can be taken."""
+"""The predictions of the rows of a request: of many rows in pieces, of a few at once where that takes no time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source
 
-__all__ = ["FEW", "AnsweredRows", "proba_of_few", "require_classes"]
+__all__ = ["FEW", "PredictedRows"]
 
-FEW = 64  # rows that are scored one by one
+FEW = 64  # rows that are scored at once, without a change of threads
 _WIDE = 10_000  # columns of a row, some milliseconds
 _SHORT = 4000  # characters of a text, or members of a list: some tenths of a millisecond
 
 
 @dataclass
-class AnsweredRows:
-    """The scores of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept."""
+class PredictedRows:
+    """Predictions of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept."""
 
     snapshot: Snapshot
     codes: list[NDArray[np.int64]] = field(default_factory=list)
@@ -33,17 +32,29 @@ class AnsweredRows:
     @classmethod
     def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:
         """Score all rows of a source; level: of the intervals, if they are asked for."""
-        found = cls(snapshot)
+        predicted = cls(snapshot)
         for proba, ends in _scored_pieces(snapshot, source, level):
-            found.add(proba, ends, keeps_proba=keeps_proba)
-        return found
+            predicted.add(proba, ends, keeps_proba=keeps_proba)
+        return predicted
 
     @classmethod
-    def of_proba(cls, snapshot: Snapshot, proba: Floats) -> Self:
-        """From the probabilities of a few rows."""
-        found = cls(snapshot)
-        found.add(proba)
-        return found
+    def of_few(cls, snapshot: Snapshot, rows: list[dict[str, Any]]) -> Self | None:
+        """Score a few rows; None if that may take longer than a change of threads.
+
+        A row of numbers and categories takes microseconds, one with tags or a short text some tenths of a millisecond.
+        """
+        if len(rows) > FEW or any(len(row) > _WIDE for row in rows):
+            return None
+        log_joint = snapshot.log_joint_of_few(rows) if rows else np.zeros((0, len(snapshot.classes)))
+        predicted = cls(snapshot)
+        if log_joint is not None:
+            snapshot.posterior.write_proba(log_joint, 0, len(log_joint))
+            predicted.add(log_joint)
+        elif len(rows) == 1 and _is_short(rows[0]):
+            predicted.add(snapshot.proba(rows[0], is_row=True))
+        else:
+            return None
+        return predicted
 
     def add(self, proba: Floats, ends: Floats | None = None, *, keeps_proba: bool = True) -> None:
         """Add the next rows."""
@@ -76,35 +87,6 @@ def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> I
         yield log_joint, ends
 
 
-def require_classes(snapshot: Snapshot) -> None:
-    """Refuse to score with a model that has not learned anything."""
-    if not snapshot.classes:
-        raise DataError("the model has not learned any row yet")
-
-
-def proba_of_few(snapshot: Snapshot, rows: list[dict[str, Any]]) -> Floats | None:
-    """P(class | row) of a few rows, (rows, classes); None if a row needs the general path.
-
-    Equal to `snapshot.proba(rows)`, bit for bit. A single row of numbers and categories takes a hundredth of its time,
-    one with tags or a short text half of it, which is less than a change of threads.
-    """
-    if not 0 < len(rows) <= FEW or any(len(row) > _WIDE for row in rows):
-        return None
-    scorer, small = snapshot.scorer, snapshot.small_batches
-    parts = []
-    for row in rows:
-        found = small.row(row, scorer)
-        if found is None:
-            return snapshot.proba_of_row(row) if len(rows) == 1 and _is_small(snapshot, row) else None
-        parts.append(found)
-    log_joint = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    snapshot.posterior.write_proba(log_joint, 0, len(log_joint))
-    return log_joint
-
-
-def _is_small(snapshot: Snapshot, row: dict[str, Any]) -> bool:
-    """Whether a row is scored soon, and has a column of the model (one that has none is an error elsewhere)."""
-    schema = snapshot.state.schema
-    if row and not any(name in schema.columns or name == schema.label for name in row):
-        return False
+def _is_short(row: dict[str, Any]) -> bool:
+    """Whether a row is scored soon, whatever path it takes."""
     return all(len(value) <= _SHORT for value in row.values() if isinstance(value, (str, list, dict)))
