@@ -145,9 +145,9 @@ def columns(*names):
 def model(name):
     """Plain: its rows take the fast path; rich: they take the general path; empty: it has not learned any row."""
     if name == "plain":
-        return tb.fit(columns(*PLAIN, "serial", "pet"), label="pet", families=PLAIN, weights=None)
+        return tb.fit(columns(*PLAIN, "serial", "pet"), label="pet", families=PLAIN, column_weights=None)
     if name == "rich":
-        return tb.fit(ROWS, label="pet", weight="times", families=RICH)
+        return tb.fit(ROWS, label="pet", sample_weight="times", families=RICH)
     return tb.fit({"weight": [], "pet": []}, label="pet")
 
 
@@ -161,7 +161,7 @@ def of_river(name):
 
 @functools.cache
 def estimator(name):
-    found = tb.NaiveBayesClassifier(families=PLAIN, weights=None)
+    found = tb.NaiveBayesClassifier(families=PLAIN, column_weights=None)
     return found.fit(pd.DataFrame(columns(*PLAIN)), [row["pet"] for row in ROWS])
 
 
@@ -235,7 +235,7 @@ SERVER = {
 def in_stream():
     """A model whose last rows were scored and learned in turns: what is derived from its sums was renewed in place."""
     own = tb.fit(
-        columns("weight", "7"), label=[row["pet"] for row in ROWS], numeric="gaussian", smoothing=1, weights=None
+        columns("weight", "7"), label=[row["pet"] for row in ROWS], numeric="gaussian", smoothing=1, column_weights=None
     )
     for row in columns("weight", "7")[:3]:
         own.predict_proba(row)
