@@ -5,7 +5,7 @@ goes on from there: it selects each such column twice, as text and with TRY_CAST
 that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
 what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
 must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
-the number of columns. A format that another reader can read faster, mostly, tries that one first (`quick_batches`).
+the number of columns. Rows that another reader has read are skipped: a format may have one that is faster, mostly.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tallybayes.cells.arrow import integers, pc, strings, to_numpy, valid_rows
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
-from tallybayes.io.formats.csv_blocks import AskedColumn, CastType
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.io.formats.file_format import FileFormat
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["DuckDBFormat", "Faults", "line_in"]
+__all__ = ["AskedColumn", "DuckDBFormat", "Faults", "Selection", "line_in"]
 
 Faults = Literal["stop", "report"]
+CastType = Literal["DOUBLE", "BOOLEAN", "EITHER"]  # of text: numbers, booleans, or numbers where not booleans
 
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
@@ -54,7 +54,15 @@ class _Cells:
 
 
 @dataclass(frozen=True)
-class _Selection:
+class AskedColumn:
+    """A column of a batch: the name of a column of the file, and the type of its values; None: as they are stored."""
+
+    name: str
+    type: CastType | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
     """What is read of every row.
 
     expressions: SQL expressions, one for each column of a batch; asked: the same for other readers.
@@ -143,26 +151,29 @@ class DuckDBFormat(FileFormat):
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""
+        return self.tables_after(0, self.wanted_kinds(wanted), keep=keep, bad=bad)
+
+    def wanted_kinds(self, wanted: Mapping[str, Kind | None] | None) -> dict[str, Kind | None]:
+        """The columns of the file that are wanted, and their kinds."""
         kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
-        kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
-        n_rows = 0
+        return {name: kind for name, kind in kinds.items() if name in self.expressions}
+
+    def tables_after(
+        self, n_rows: int, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None, look: bool = False
+    ) -> Iterator[Table]:
+        """The rows after the first n_rows; look: whether a cell that cannot be cast is known to come."""
         try:
-            plain = self._selection(kinds, keep=keep)
-            for batches in self._fast_ways(plain) if bad is None else ():
+            if bad is None and not look and not self.must_look():
+                plain = self.selection(kinds, keep=keep)
                 try:
-                    for table in self._read(plain, batches):
-                        n_rows += table.n_rows
+                    for table in self.read(plain, self._selected(plain), after=n_rows):
                         yield table
+                        n_rows += table.n_rows
                     return
                 except duckdb_errors():
                     self.reported()
-                    if n_rows:
-                        break  # the cell at which this way has stopped would stop the other ways too
-            complete = self._selection(kinds, keep=keep, look=True, bad=bad)
-            for table in self._read(complete, self._selected(complete, bad is not None), bad):
-                before = 0 if bad is not None or table.origin is None else n_rows - table.origin.first
-                if before < table.n_rows:
-                    yield table if before <= 0 else table.part(before, table.n_rows)
+            complete = self.selection(kinds, keep=keep, look=True, bad=bad)
+            yield from self.read(complete, self._selected(complete, bad is not None), bad, after=n_rows)
         except duckdb_errors() as error:
             raise self.broken(error) from None
         if bad is not None:
@@ -173,24 +184,9 @@ class DuckDBFormat(FileFormat):
         """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
         return bool(self.missing)
 
-    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
-        """The columns that are asked for, by a reader that is faster than DuckDB; None if it might read otherwise.
-
-        It raises an error of Arrow at a value of another type.
-        """
-        return None
-
-    def _fast_ways(self, plain: _Selection) -> Iterator[Iterator[Any]]:
-        """Batches by ways of reading that stop at a value that is not a number; the fastest first."""
-        quick = None if any(own.type == "EITHER" for own in plain.asked) else self.quick_batches(plain.asked)
-        if quick is not None:
-            yield quick
-        if not self.must_look():
-            yield self._selected(plain)
-
-    def _selection(
+    def selection(
         self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
-    ) -> _Selection:
+    ) -> Selection:
         """What to select; text that is cast is read as text too where the cells must be looked at."""
         places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
         asked: list[AskedColumn] = []
@@ -211,25 +207,31 @@ class DuckDBFormat(FileFormat):
         kept = [place(self.original_cell(name), name) for name in self.expressions] if keep else None
         condition = self.bad_row_condition() if bad is not None else None
         bad_rows = None if condition is None else place(condition, "")
-        return _Selection(cells, list(places), asked, kept, bad_rows)
+        return Selection(cells, list(places), asked, kept, bad_rows)
 
-    def _selected(self, selection: _Selection, skip_bad: bool = False) -> Iterator[Any]:
+    def _selected(self, selection: Selection, skip_bad: bool = False) -> Iterator[Any]:
         """The rows as DuckDB reads them."""
         n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
         yield from _gathered(self._select(selection.expressions, skip_bad).to_arrow_reader(n_rows), n_rows)
 
-    def _read(self, selection: _Selection, batches: Iterator[Any], bad: BadRows | None = None) -> Iterator[Table]:
-        """Batches as tables."""
+    def read(
+        self, selection: Selection, batches: Iterable[Any], bad: BadRows | None = None, *, after: int = 0
+    ) -> Iterator[Table]:
+        """Batches as tables; after: how many rows are skipped."""
         cells, first = selection.cells, 0
         for batch in batches:
-            table, faults = self._table(batch, cells, first)
+            n_known, start = max(after - first, 0), first
+            first += batch.num_rows
+            if n_known and n_known >= batch.num_rows:
+                continue
+            batch, start = batch.slice(n_known), start + n_known
+            table, faults = self._table(batch, cells, start)
             if selection.kept is not None:
                 columns = [batch.column(i) for i in selection.kept]
                 table = replace(table, kept=pa.table(columns, names=list(self.expressions)))
             if selection.bad_rows is not None:
                 faults[to_numpy(batch.column(selection.bad_rows))] = -1
             yield self._without_faults(table, batch, cells, faults, bad)
-            first += batch.num_rows
 
     def _table(self, batch: Any, cells: list[_Cells], first: int) -> tuple[Table, NDArray[np.int64]]:
         """The columns of a batch, and for each row the number of the first column that could not be cast."""

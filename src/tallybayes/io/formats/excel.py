@@ -20,9 +20,9 @@ from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.dialect import text_lines
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
-from tallybayes.io.formats.line_map import LineMap
 from tallybayes.io.formats.optional_package import optional_package
 from tallybayes.io.formats.relation import chosen_table
+from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Excel", "is_workbook"]
 
