@@ -145,11 +145,12 @@ class Given(Source):
         return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
 
     def _filled(self, table: Table) -> Table:
-        given = {
+        constant = {
             name: strings([value] * table.n_rows) if isinstance(value, str) else [value] * table.n_rows
             for name, value in self._values.items()
         }
-        return replace(table, columns={**table.columns, **given})
+        texts = {name: cells for name, cells in table.texts.items() if name not in constant}
+        return replace(table, columns={**table.columns, **constant}, texts=texts)
 
 
 class Stream(Source):

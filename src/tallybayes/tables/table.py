@@ -67,6 +67,7 @@ class Table:
     matrix: the columns side by side, if a few rows were given like that.
     readings: how columns of text were read as numbers, of the first rows of a file.
     n_none: how many cells of a column of text were the word None and are missing.
+    texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
     """
 
     n_rows: int
@@ -77,6 +78,7 @@ class Table:
     matrix: NDArray[np.generic] | None = None
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
     n_none: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, Raw] = field(default_factory=dict)
 
     @property
     def is_from_file(self) -> bool:

@@ -9,7 +9,7 @@ type asked for, and at lines with more or fewer cells it stops with an error; th
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -53,7 +53,7 @@ class CsvBlocks:
         dialect = self.text.dialect
         return len(self.text.names) > 1 and (dialect.delimiter + (dialect.quote or "")).isascii()
 
-    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Iterator[Any]:
+    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Generator[Any]:
         """The columns that are asked for, in blocks of about n_bytes.
 
         Raises pyarrow.ArrowInvalid at what cannot be read.

@@ -2,8 +2,8 @@
 
 Every cell is read as text, without the spaces around it; the type of a column and the format of its numbers are
 inferred from its first rows (`number_detection.py`), and given by the model once there is one. A file is read once, by
-Arrow, as far as its lines are usual (`CsvBlocks`). From the first block on that is not, DuckDB reads it: that needs facts
-about all lines, for which they are read once more.
+Arrow, as far as its lines are usual (`CsvBlocks`). From the first block on that is not, DuckDB reads it: that needs
+facts about all lines, for which they are read once more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import bisect
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -147,7 +147,7 @@ class Delimited(DuckDBFormat):
                 look = n_rows > 0 and not isinstance(error, UnusualLines)  # the cell would stop DuckDB too
         yield from self.tables_after(n_rows, kinds, keep=keep, bad=bad, look=look)
 
-    def _quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
+    def _quick_batches(self, asked: Sequence[AskedColumn]) -> Generator[Any] | None:
         """The columns as Arrow reads them; None if it might take a cell for another value than DuckDB does."""
         are_words = self.words.numbers and any(column.type is not None for column in asked)  # numbers that mean missing
         blocks = None if are_words or any(column.type == "EITHER" for column in asked) else self._blocks()
@@ -159,7 +159,7 @@ class Delimited(DuckDBFormat):
             if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
                 self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
                 return pa.Table.from_batches([first])
-        if (head := self.text.head(2 * n)) is not None:  # of which half may be blank, or no rows
+        if (head := self.text.head(n + n // 10)) is not None:  # some lines may be blank, or no rows
             text, self.text = self.text, head
             try:
                 with contextlib.suppress(TallyError):
@@ -171,7 +171,11 @@ class Delimited(DuckDBFormat):
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
-        return self._typed(super().some(names, n, skip_bad=skip_bad))
+        known = [name for name in names if name in self.expressions]
+        if known and (batches := self._quick_batches([AskedColumn(name) for name in known])) is not None:
+            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(batches) as blocks:
+                return self._typed(self.values_among(blocks, known, n))
+        return self._typed(super().some(known, n, skip_bad=skip_bad))
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
         """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
@@ -241,14 +245,20 @@ class Delimited(DuckDBFormat):
         """The first rows, with the type of each column inferred from them."""
         self._keeps_words = True
         cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
-        texts = dict(zip(self.expressions, cells, strict=True))
-        found = {name: self._without_words(column) for name, column in texts.items()}
-        columns = self._typed(found)
+        written = dict(zip(self.expressions, cells, strict=True))
+        texts = {name: self._without_words(column) for name, column in written.items()}
+        columns = self._typed(texts)
         kinds = {name: inferred_kind(column) for name, column in columns.items()}
         self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
-        n_none = {name: self.words.n_none(texts[name], found[name]) for name in texts if columns[name] is found[name]}
-        n_rows = len(cells[0]) if cells else 0
-        return Table(n_rows, columns, self.origin(0), readings=dict(self.readings), n_none=n_none)
+        n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
+        return Table(
+            len(cells[0]) if cells else 0,
+            columns,
+            self.origin(0),
+            readings=dict(self.readings),
+            n_none=n_none,
+            texts={name: text for name, text in texts.items() if columns[name] is not text},
+        )
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""

@@ -133,21 +133,28 @@ class DuckDBFormat(FileFormat):
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Up to n values of each column that are not missing, wherever they are, in one pass over the rows."""
-        found: dict[str, list[Any]] = {name: [] for name in names if name in self.expressions}
-        if not found:
+        known = [name for name in names if name in self.expressions]
+        if not known:
             return {}
         try:
-            for batch in self._select(map(self._cell, found), skip_bad).to_arrow_reader(_BATCH_ROWS[0]):
-                for parts, column in zip(found.values(), batch.columns, strict=True):
-                    if sum(map(len, parts)) < n and column.null_count < len(column):
-                        parts.append(self._without_words(column).drop_null())
-                if all(sum(map(len, parts)) >= n for parts in found.values()):
-                    break
+            batches = self._select(map(self._cell, known), skip_bad).to_arrow_reader(_BATCH_ROWS[0])
+            values = self.values_among(batches, known, n)
         except duckdb_errors() as error:
             raise self.broken(error) from error
         self.reported()
-        values = {name: pa.concat_arrays(parts).slice(0, n) for name, parts in found.items() if parts}
-        return {name: column for name, column in values.items() if len(column)}
+        return values
+
+    def values_among(self, batches: Iterable[Any], names: Sequence[str], n: int) -> dict[str, Any]:
+        """Up to n values of the columns of some batches that are not missing; no more batches are read than needed."""
+        parts: dict[str, list[Any]] = {name: [] for name in names}
+        for batch in batches:
+            for values, column in zip(parts.values(), batch.columns, strict=True):
+                if sum(map(len, values)) < n and column.null_count < len(column):
+                    values.append(self._without_words(column).drop_null())
+            if all(sum(map(len, values)) >= n for values in parts.values()):
+                break
+        found = {name: pa.concat_arrays(values).slice(0, n) for name, values in parts.items() if values}
+        return {name: column for name, column in found.items() if len(column)}
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import IO
 
 import numpy as np
@@ -21,6 +20,7 @@ class LineFacts:
     has_plain_quotes: whether every quote is at the beginning or the end of a cell, or doubled within quotes.
     longest: bytes of the longest line if it is longer than 1 MB; of shorter ones, a lower bound.
 
+    >>> import io
     >>> facts = LineFacts.of(io.BytesIO(b'a,b\n"one\ntwo",3'))
     >>> facts.has_long_cells, facts.has_open_quote, facts.have_mixed_ends, facts.has_plain_quotes, facts.longest
     (True, False, False, True, 11)
