@@ -19,7 +19,7 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers, looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.cells.number_reading import NumberReading
-from tallybayes.cells.odd_cells import OddCells
+from tallybayes.cells.unread_numbers import UnreadNumbers
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, warn
@@ -109,9 +109,9 @@ def _parsed(name: str, text: Any, form: NumberFormat) -> Any:
             hint = "the format is in the schema of the model"
             expected = f"a number written like {form.text(_EXAMPLE)}"
             raise DataError(expected, got=text[row].as_py(), column=name, row=row, hint=hint)
-        told = OddCells()
-        told.add(name, cells, known=form.words, place=lambda: None)
-        told.tell()
+        unread = UnreadNumbers()
+        unread.add(name, cells, known=form.words, place=lambda: None)
+        unread.warn()
     return values
 
 

@@ -218,8 +218,8 @@ class Delimited(DuckDBFormat):
         if reading is None or not reading.is_numeric or (reading.all_plain and reading.is_guessed):
             return None
         found = reading.needed_format
-        if found is not None and self.odd_cells is not None:
-            self.odd_cells.tell_doubts(name, reading.doubts)
+        if found is not None and self.unread_numbers is not None:
+            self.unread_numbers.warn_of_doubts(name, reading.doubts)
         return None if found is None else replace(found, words=())
 
     def _without_words(self, column: Any) -> Any:
@@ -267,8 +267,8 @@ class Delimited(DuckDBFormat):
         }
         options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
         self.readings |= detect_numbers(texts, **options)
-        own = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
-        return {**cells, **own}
+        inferred = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
+        return {**cells, **inferred}
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
@@ -280,7 +280,7 @@ class Delimited(DuckDBFormat):
     @property
     def decimal(self) -> str:
         """The decimal sign: a comma if that of any column of numbers is one."""
-        signs = {own.format.decimal for own in self.readings.values() if own.is_numeric}
+        signs = {reading.format.decimal for reading in self.readings.values() if reading.is_numeric}
         return self._decimal or ("," if "," in signs else ".")
 
     def is_inferred(self, name: str) -> bool:

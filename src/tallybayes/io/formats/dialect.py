@@ -163,8 +163,8 @@ def _sign_after_title(lines: Sequence[str], quote: str | None) -> str | None:
     if len(shown) < 3:
         return None
     widths = {sign: _widths(shown, sign, quote) for sign in _DELIMITERS}
-    divided = (sign for sign, own in widths.items() if len(set(own[1:])) == 1 and own[1] > 1)
-    return next(divided, None) if all(own[0] == 1 for own in widths.values()) else None
+    divided = (sign for sign, n_cells in widths.items() if len(set(n_cells[1:])) == 1 and n_cells[1] > 1)
+    return next(divided, None) if all(n_cells[0] == 1 for n_cells in widths.values()) else None
 
 
 def _widths(lines: Sequence[str], delimiter: str, quote: str | None) -> list[int]:

@@ -244,31 +244,35 @@ class DuckDBFormat(FileFormat):
         """The columns of a batch, and for each row the number of the first column that could not be cast."""
         columns: dict[str, Any] = {}
         faults = np.full(batch.num_rows, len(cells))
-        for number, own in enumerate(cells):
-            text: Any = None if own.read is None else self._without_words(batch.column(own.read))
-            values = text if own.cast is None else batch.column(own.cast)
-            values = values if own.form is None else own.form.parse(text)
-            columns[own.name] = values
+        for number, column in enumerate(cells):
+            text: Any = None if column.read is None else self._without_words(batch.column(column.read))
+            values = text if column.cast is None else batch.column(column.cast)
+            values = values if column.form is None else column.form.parse(text)
+            columns[column.name] = values
             if text is not None and values is not text:
-                if values.null_count > text.null_count or own.cast is not None:
+                if values.null_count > text.null_count or column.cast is not None:
                     odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
-                    odd = odd if own.kind == "flag" and own.form is None else self._numbers(own, text, odd, first)
+                    odd = (
+                        odd
+                        if column.kind == "flag" and column.form is None
+                        else self._numbers(column, text, odd, first)
+                    )
                     faults[odd] = np.minimum(faults[odd], number)
-                if own.cast is not None and text.null_count:  # a word for missing values may be a number
-                    columns[own.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
+                if column.cast is not None and text.null_count:  # a word for missing values may be a number
+                    columns[column.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
         return Table(batch.num_rows, columns, self.origin(first)), faults
 
-    def _numbers(self, own: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    def _numbers(self, column: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
         if not len(odd):
             return odd
         cells = text.take(integers(odd))
         are_numbers = to_numpy(looks_like_number(cells))
-        known = strings([] if own.form is None else list(own.form.words)).cast(cells.type)
+        known = strings([] if column.form is None else list(column.form.words)).cast(cells.type)
         words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
-        if len(words) and self.odd_cells is not None:
+        if len(words) and self.unread_numbers is not None:
             row = first + int(odd[words[0]])
-            self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
+            self.unread_numbers.add(column.name, cells.take(integers(words)), place=lambda: self._place(row))
         others: NDArray[np.int64] = odd[are_numbers]
         return others
 
@@ -283,8 +287,8 @@ class DuckDBFormat(FileFormat):
         for row in np.flatnonzero(faults < len(cells)).tolist():
             error = DataError("a JSON object", got=Described("another JSON value"), row=row)
             if faults[row] >= 0:
-                own = cells[faults[row]]
-                error = _not_castable(own, batch.column(own.read)[row].as_py(), row)
+                column = cells[faults[row]]
+                error = _not_castable(column, batch.column(column.read)[row].as_py(), row)
             if bad is None:
                 raise table.located(error)
             bad.add(table.located(error) if bad.wants_more else error, table, row)
