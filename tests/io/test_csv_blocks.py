@@ -64,7 +64,7 @@ def test_arrow_reads_as_duckdb_does(monkeypatch, keep):
         text = table_text(seed)
         found = rows_of(text, keep=keep, wanted=wanted)
         with monkeypatch.context() as patch:
-            patch.setattr(delimited.Delimited, "_plain_blocks", None)
+            patch.setattr(delimited.Delimited, "_blocks", lambda self: None)
             assert found == rows_of(text, keep=keep, wanted=wanted), f"seed {seed}"
 
 

@@ -6,7 +6,7 @@ import pytest
 import tallybayes as tb
 from pets import csv_file
 from tallybayes.errors import DataError, DataWarning
-from tallybayes.io.formats import delimited, duckdb_format
+from tallybayes.io.formats import csv_blocks, delimited, duckdb_format
 from tallybayes.tables.source import BadRows
 from tallybayes.tally.grid import LIMIT
 
@@ -35,7 +35,7 @@ def queries_of(monkeypatch, n_columns, *, keep, bad):
     source.head()
     with monkeypatch.context() as patch:
         patch.setattr(duckdb_format.DuckDBFormat, "_select", select)
-        patch.setattr(delimited.Delimited, "quick_batches", lambda self, asked: None)
+        patch.setattr(delimited.Delimited, "_quick_batches", lambda self, asked: None)
         source.bad = BadRows() if bad else None
         wanted = {f"x{j}": "number" for j in range(n_columns)}
         assert sum(table.n_rows for table in source.batches(wanted, keep=keep)) == 5
@@ -92,12 +92,10 @@ def test_columns_without_values_at_first_are_filled_in_one_pass(monkeypatch):
     empty, last = "," * 50 + "p\n", ",".join(str(j + 0.5) for j in range(50)) + ",q\n"
     source = csv_file(",".join([*names, "y"]) + "\n" + empty * 25_000 + last)
     seen = []
-    original = duckdb_format.DuckDBFormat._select
-    monkeypatch.setattr(
-        duckdb_format.DuckDBFormat, "_select", lambda self, *given: seen.append(given) or original(self, *given)
-    )
+    original = csv_blocks.CsvBlocks.batches
+    monkeypatch.setattr(csv_blocks.CsvBlocks, "batches", lambda *given: seen.append(given) or original(*given))
     assert [source.head().columns[name].to_pylist() for name in names] == [[j + 0.5] for j in range(50)]
-    assert len(seen) == 1  # the first rows are read by Arrow
+    assert len(seen) == 1
 
 
 def test_a_grid_is_coarsened_to_the_finest_level_that_fits():

@@ -136,13 +136,13 @@ def test_rows_that_are_too_many_to_keep_are_only_counted(sp, df, model, monkeypa
     from tallybayes.spark import evaluation_bytes
 
     parts = [evaluation_bytes.evaluation_to_bytes(i, evaluation_of(model, df, i)) for i in range(2)]
-    both = evaluation_bytes.evaluation_from_bytes(evaluation_bytes.combine_evaluations(parts))
+    both = evaluation_bytes.total_evaluation([evaluation_bytes.combine_evaluations(parts)])
     assert both.auc > 0.5
     facts = unpack(evaluation_bytes.combine_evaluations(parts))[0]
     assert len(facts["confusion"]) == len(both.confusion)  # added up, not one for every partition
     monkeypatch.setattr(evaluation_bytes, "LIMIT", 10)
     monkeypatch.setattr(scores, "LIMIT", 10)
-    few = evaluation_bytes.evaluation_from_bytes(evaluation_bytes.combine_evaluations(parts))
+    few = evaluation_bytes.total_evaluation([evaluation_bytes.combine_evaluations(parts)])
     assert (few.confusion, few.log_loss) == (both.confusion, both.log_loss)
     with pytest.raises(tb.errors.UnsupportedError, match="too many rows"):
         few.auc

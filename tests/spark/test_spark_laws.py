@@ -120,7 +120,7 @@ def test_the_last_level_of_the_tree_is_one_stage_whose_tasks_run_side_by_side(sp
 
     spark.conf.set("spark.sql.adaptive.enabled", "false")  # it would put so little into one task
     try:
-        found = reduced(spark.range(0, 8, 1, 4), lambda number, batches: b"", combined, widths=(4,))
+        found = reduced(spark.range(0, 8, 1, 4), lambda number, batches: b"", combined, combined, widths=(4,))
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
     stages = found.split(b",")

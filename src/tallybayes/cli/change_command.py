@@ -77,7 +77,7 @@ def merge(
 
 def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
     from tallybayes.formatting import rows_of
-    from tallybayes.tables.source import Given
+    from tallybayes.tables.source import ConstantColumns
 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
@@ -86,7 +86,7 @@ def _changed(verb: str, path: str, data: list[str], label: str | None, json: boo
             if label is None:
                 check_label_column(source, own)
             before = set(model.schema.families)
-            rows = source if label is None else Given(source, {own: label})
+            rows = source if label is None else ConstantColumns(source, {own: label})
             change = getattr(model, verb)(rows)
     new = [name for name in model.schema.families if name not in before]
     if new:

@@ -40,7 +40,7 @@ def dialect_of(source: Any) -> OutputDialect:
     form = next(iter(getattr(source, "formats", ())), None)
     if not isinstance(form, Delimited):
         return OutputDialect()
-    start = form.file.start().decode("utf-8", errors="replace")
+    start = form.text.file.start().decode("utf-8", errors="replace")
     mark = form.encoding == "utf-8-sig"
     return OutputDialect(form.delimiter, form.decimal, _quotes(start.removeprefix("\ufeff"), form.delimiter), mark)
 

@@ -14,13 +14,14 @@ from tallybayes.model.fit import finish_fit
 from tallybayes.model.model import Change, Model
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
+from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.source import Whole
 from tallybayes.tables.table import Table
 
 __all__ = ["apply", "counted_rows", "fitted"]
 
 
-def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
+def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
     """The model of a plan of `plan_fit` and the sum of all pieces.
 
     data: the rows that the plan was made from, which are shown in errors about the label.
@@ -33,7 +34,7 @@ def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
     return finish_fit(model, counting.label, plan.weights, sample, change, source)
 
 
-def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forget"] = "learn") -> Change:
+def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["learn", "forget"] = "learn") -> Change:
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
     counted = counted_rows(plan, part)
     own, counted_by = model.schema.columns, plan.schema.columns
@@ -44,11 +45,11 @@ def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forg
     return apply_counted(model, counted, 1 if verb == "learn" else -1)
 
 
-def counted_rows(plan: Plan, part: bytes) -> CountedRows:
-    """The counted rows of a partial sum of this plan; what was doubtful about them is told."""
-    found = combined_sum(part)
-    if found.plan != plan.fingerprint:
-        raise DataError("a partial sum of this plan", got=found.plan)
-    for text in found.warnings:
+def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
+    """The counted rows of a partial sum of this plan, with a warning for each doubt about them."""
+    total = part if isinstance(part, PartialSum) else combined_sum(part)
+    if total.plan != plan.fingerprint:
+        raise DataError("a partial sum of this plan", got=total.plan)
+    for text in total.warnings:
         warnings.warn(text, DataWarning, stacklevel=3)
-    return found.counted
+    return total.counted

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.odd_cells import OddCells
+from tallybayes.cells.unread_numbers import UnreadNumbers
 from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
 from tallybayes.io.formats.archive import archive_members, inside_archive, is_archive, member_of, opened_member
 from tallybayes.io.formats.arff import Arff, is_arff
@@ -35,7 +35,7 @@ from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kin
 from tallybayes.tables.source import HEAD, Kind, Progress, Source
 from tallybayes.tables.table import Table
 
-__all__ = ["FORMATS", "Files"]
+__all__ = ["FORMATS", "Files", "find_paths"]
 
 
 FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
@@ -72,7 +72,7 @@ class Files(Source):
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
         self._said: set[tuple[str, str]] = set()
-        self._odd_cells = OddCells()
+        self._unread_numbers = UnreadNumbers()
 
     @property
     def missing(self) -> MissingWords | None:
@@ -85,22 +85,6 @@ class Files(Source):
         if words != self.options.missing:
             self.options = replace(self.options, missing=words)
             self._formats = self._head = None
-
-    @classmethod
-    def found(cls, data: Any) -> Files:
-        """The files of a path, a glob, or several; a query is returned unchanged."""
-        given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-        paths: list[str] = []
-        for path in (str(os.fspath(path)) for path in given):
-            if path == "-" or os.path.exists(path) or is_query(path):
-                paths.append(path)
-                continue
-            matched = inside_archive(path) or sorted(glob.glob(path, recursive=True))
-            if not matched:
-                hint = _near(path) if len(given) == 1 else "give a list of texts as a column: {'text': [...]}"
-                raise FileError("a file, a glob, a query or '-'", got=path, hint=hint)
-            paths += matched
-        return cls(paths)
 
     @property
     def formats(self) -> list[FileFormat]:
@@ -140,13 +124,13 @@ class Files(Source):
             columns, readings = dict(first.columns), dict(first.readings)
             for form in self.formats[1:]:
                 later = form.head(_LATER, skip_bad=skip)
-                readings |= {name: own for name, own in later.readings.items() if name not in columns}
+                readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
                 for name, raw in later.columns.items():
                     columns.setdefault(name, raw)
             for form in self.formats:
                 more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
                 columns |= more
-                readings |= {name: own for name, own in form.readings.items() if name in more}
+                readings |= {name: reading for name, reading in form.readings.items() if name in more}
             self._head = replace(first, columns=columns, readings=readings)
         return self._head
 
@@ -156,17 +140,33 @@ class Files(Source):
         n_rows = 0
         expected = self._n_expected() if self._progress is not None else None
         for form in self.formats:
-            form.odd_cells = self._odd_cells
+            form.unread_numbers = self._unread_numbers
             for table in form.tables(wanted, keep=keep, bad=self.bad):
                 n_rows += table.n_rows
                 yield table
                 if self._progress is not None:
                     self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
-        self._odd_cells.tell()
+        self._unread_numbers.warn()
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]
         return None if None in parts else sum(n or 0 for n in parts)
+
+
+def find_paths(data: Any) -> list[str]:
+    """The files of a path, a glob, or several of them; queries, and "-", are returned unchanged."""
+    patterns = [str(os.fspath(path)) for path in ([data] if isinstance(data, (str, os.PathLike)) else data)]
+    paths: list[str] = []
+    for pattern in patterns:
+        if pattern == "-" or os.path.exists(pattern) or is_query(pattern):
+            paths.append(pattern)
+            continue
+        matched = inside_archive(pattern) or sorted(glob.glob(pattern, recursive=True))
+        if not matched:
+            hint = _near(pattern) if len(patterns) == 1 else "give a list of texts as a column: {'text': [...]}"
+            raise FileError("a file, a glob, a query or '-'", got=pattern, hint=hint)
+        paths += matched
+    return paths
 
 
 def _format(path: str, options: ReadOptions) -> FileFormat:

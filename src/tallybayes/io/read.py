@@ -12,7 +12,7 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import ParameterError
 from tallybayes.tables.input_kind import has_attribute, library_of
-from tallybayes.tables.source import BATCH, BadRows, Given, Progress, Source, Stream, Whole
+from tallybayes.tables.source import BATCH, BadRows, ConstantColumns, Progress, Source, Stream, Whole
 from tallybayes.tables.table import to_table
 
 __all__ = ["read", "to_source"]
@@ -61,7 +61,7 @@ def read(
     >>> tb.fit(source, label="pet").class_counts
     {'cat': 2, 'dog': 1}
     """
-    from tallybayes.io.files import Files
+    from tallybayes.io.files import Files, find_paths
     from tallybayes.io.formats.file_format import ReadOptions
 
     words = _missing_words(missing, missing_only)
@@ -72,13 +72,11 @@ def read(
     )
     if isinstance(data, Source):
         raise ParameterError("data that is not the result of read()", got=data)
-    source = to_source(data)
-    if isinstance(source, Files):
-        source = Files(source.paths, options, progress)
-    elif options != ReadOptions():
+    if not _are_paths(data) and options != ReadOptions():
         raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
+    source = Files(find_paths(data), options, progress) if _are_paths(data) else to_source(data)
     source.bad = BadRows() if skip_bad else None
-    return Given(source, given) if given else source
+    return ConstantColumns(source, given) if given else source
 
 
 def _missing_words(missing: Sequence[str] | None, missing_only: Sequence[str] | None) -> MissingWords | None:
@@ -102,10 +100,10 @@ def to_source(data: Any) -> Source:
     """
     if isinstance(data, Source):
         return data
-    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
-        from tallybayes.io.files import Files
+    if _are_paths(data):
+        from tallybayes.io.files import Files, find_paths
 
-        return Files.found(data)
+        return Files(find_paths(data))
     if has_attribute(data, "collect_batches"):  # a Polars lazy frame
         return Stream(data.collect_batches(chunk_size=BATCH, lazy=True))
     if has_attribute(data, "scanner") and has_attribute(data, "to_batches"):  # a pyarrow dataset
@@ -120,4 +118,7 @@ def to_source(data: Any) -> Source:
 
 
 def _are_paths(data: Any) -> bool:
+    """Whether data is a path, a glob or a query, or several of them."""
+    if isinstance(data, (str, os.PathLike)):
+        return True
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(p, (str, os.PathLike)) for p in data)

@@ -20,7 +20,7 @@ import uvicorn
 from tallybayes.errors import DataWarning, Described, FileError, ParameterError
 from tallybayes.scoring.posterior import RuledOutWarning
 from tallybayes.server.application import create_app
-from tallybayes.server.http.http_connection import with_patience
+from tallybayes.server.http.http_connection import connection_with_timeout
 from tallybayes.server.http.request_log import log_to_stderr, logger
 from tallybayes.server.http.server_settings import ServerSettings
 from tallybayes.server.http.service import Service
@@ -137,7 +137,7 @@ def serve(
     service = Service(folder, settings)
     config = uvicorn.Config(
         create_app(service),
-        http=with_patience(settings.timeout),
+        http=connection_with_timeout(settings.timeout),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -19,7 +19,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.spark.data_frame import SparkRows, named_batches
-from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_from_bytes, evaluation_to_bytes
+from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_to_bytes, total_evaluation
 from tallybayes.spark.fit_verb import counted
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
@@ -58,8 +58,8 @@ def evaluate(
     own = {name: form for name, form in forms.items() if name in names}
     scorer = _evaluator(dumps(model), names, own, str(label))
     levels = [*widths, 1]  # the scores of all values together are limited, so the driver gets one value
-    found = reduced(rows.selected(names), scorer, combine_evaluations, widths=levels)
-    evaluation = Evaluation() if found is None else evaluation_from_bytes(found)
+    total = reduced(rows.selected(names), scorer, combine_evaluations, total_evaluation, widths=levels)
+    evaluation = Evaluation() if total is None else total
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs
     finished = finished_evaluation(evaluation, snapshot, label, positive)

@@ -17,7 +17,7 @@ from tallybayes.evaluation.scores import LIMIT, KeptRows, Scores
 from tallybayes.storage.container import Tensors, pack, unpack
 from tallybayes.storage.keys import key_text, pack_keys, text_key, unpack_keys
 
-__all__ = ["combine_evaluations", "evaluation_from_bytes", "evaluation_to_bytes"]
+__all__ = ["combine_evaluations", "evaluation_to_bytes", "total_evaluation"]
 
 _SUMS = ("sum_log_loss", "sum_brier", "sum_prior_log_loss", "n_majority_right")
 
@@ -78,21 +78,25 @@ def evaluation_to_bytes(number: int, found: Evaluation) -> bytes:
 
 def combine_evaluations(parts: Iterable[bytes]) -> bytes:
     """The evaluations of several partitions."""
+    return _sum(parts).to_bytes()
+
+
+def total_evaluation(parts: Iterable[bytes]) -> Evaluation:
+    """The evaluation of all partitions, their sums added up in their order."""
+    total = _sum(parts)
+    confusion = {(text_key(a), None if b is None else text_key(b)): n for (a, b), n in total.confusion.items()}
+    unknown = {text_key(label): n for label, n in total.unknown.items()}
+    result = Evaluation(confusion, unknown=unknown, skipped=total.skipped, kept=KeptRows([], total.n_cells))
+    for _, arrays in sorted(total.arrays.items()):
+        kept = KeptRows([_scores(arrays)] if "codes" in arrays else [])
+        result += Evaluation(**dict(zip(_SUMS, arrays["sums"].tolist(), strict=True)), kept=kept)
+    return result
+
+
+def _sum(parts: Iterable[bytes]) -> _Parts:
     total = _Parts()
     for data in parts:
         total += _Parts.from_bytes(data)
-    return total.to_bytes()
-
-
-def evaluation_from_bytes(data: bytes) -> Evaluation:
-    """The evaluation of all partitions, their sums added up in their order."""
-    parts = _Parts.from_bytes(data)
-    confusion = {(text_key(a), None if b is None else text_key(b)): n for (a, b), n in parts.confusion.items()}
-    unknown = {text_key(label): n for label, n in parts.unknown.items()}
-    total = Evaluation(confusion, unknown=unknown, skipped=parts.skipped, kept=KeptRows([], parts.n_cells))
-    for _, own in sorted(parts.arrays.items()):
-        kept = KeptRows([_scores(own)] if "codes" in own else [])
-        total += Evaluation(**dict(zip(_SUMS, own["sums"].tolist(), strict=True)), kept=kept)
     return total
 
 

@@ -12,6 +12,7 @@ from tallybayes import engines
 from tallybayes.arrays.column import Bag
 from tallybayes.columns.label import label_column
 from tallybayes.engines import Plan
+from tallybayes.engines.partial_sums import combined_sum
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
 from tallybayes.model.row_counter import grown_schema
@@ -27,6 +28,7 @@ from tallybayes.spark.vector_columns import (
     with_vectors,
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.table import to_table
 
 __all__ = ["columns_in_question", "counted", "fit", "fitted_to", "for_elements", "vector_forms", "with_late_columns"]
@@ -77,13 +79,13 @@ def fitted_to(
     return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
 
-def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> bytes:
+def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> PartialSum:
     """The partial sum of all rows of a DataFrame."""
     names = rows.needed(plan.schema, plan.counting.label, plan.counting.weight, forms)
     rows.check_types(names)
-    own = {name: form for name, form in forms.items() if name in names}
-    total = reduced(rows.selected(names), _counter(plan.to_bytes(), names, own), engines.combine, widths=widths)
-    return engines.partial([], plan.to_bytes()) if total is None else total
+    counter = _counter(plan.to_bytes(), names, {name: form for name, form in forms.items() if name in names})
+    total = reduced(rows.selected(names), counter, engines.combine, combined_sum, widths=widths)
+    return combined_sum(engines.partial([], plan.to_bytes())) if total is None else total
 
 
 def _counter(plan: bytes, names: list[str], forms: Forms) -> Mapped:

@@ -4,8 +4,8 @@
          --repartition--> the driver
 
 Values are data of the job, not side effects: a task that is run again or twice replaces its value, and cannot count
-twice. The driver reads the last values one after the other and holds two at a time. It reads one partition per job, so
-the last level of the tree has to be done by then: the shuffle after it lets its tasks run side by side.
+twice. The driver reads the last values one after the other, each once, and holds two at a time. It reads one partition
+per job, so the last level of the tree has to be done by then: the shuffle after it lets its tasks run side by side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -32,10 +32,21 @@ _MOST = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a
 Batches = Iterator[pa.RecordBatch]
 Mapped = Callable[[int, Batches], bytes]  # of the number of a partition and its rows
 Combined = Callable[[Iterable[bytes]], bytes]
+Total = TypeVar("Total")
 
 
-def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[int] = WIDTHS) -> bytes | None:
-    """The combined value of all partitions; None if there are no partitions."""
+def reduced(
+    df: Any,
+    value_of: Mapped,
+    combine: Combined,
+    total: Callable[[Iterable[bytes]], Total],
+    *,
+    widths: Sequence[int] = WIDTHS,
+) -> Total | None:
+    """The total of all partitions; None if there are no partitions.
+
+    combine: of tasks, bytes to bytes; total: of the driver, which need not write as bytes what it goes on with.
+    """
     from pyspark.sql import functions
 
     if not widths:
@@ -53,10 +64,10 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
         failed: dict[int, str] = {}
         left = _values(values.toLocalIterator(), failed)
         first = next(left, None)
-        total = None if first is None else combine(itertools.chain([first], left))
+        result = None if first is None else total(itertools.chain([first], left))
     if failed:
         raise error_from_text(failed[min(failed)])
-    return total
+    return result
 
 
 @contextmanager

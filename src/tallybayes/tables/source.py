@@ -22,7 +22,7 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, ParameterError, TallyError
 from tallybayes.tables.table import RowOrigin, Table, is_row, raw_column, to_table
 
-__all__ = ["HEAD", "BadRows", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
+__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
@@ -121,10 +121,10 @@ class Whole(Source):
         yield self._table
 
 
-class Given(Source):
+class ConstantColumns(Source):
     """Another source with more columns that have the same value in every row, such as the label of a mail.
 
-    >>> source = Given(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
+    >>> source = ConstantColumns(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
     >>> [table.columns["label"].to_pylist() for table in source.batches()]
     [['ham', 'ham']]
     """
@@ -145,11 +145,12 @@ class Given(Source):
         return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
 
     def _filled(self, table: Table) -> Table:
-        given = {
+        constant = {
             name: strings([value] * table.n_rows) if isinstance(value, str) else [value] * table.n_rows
             for name, value in self._values.items()
         }
-        return replace(table, columns={**table.columns, **given})
+        texts = {name: cells for name, cells in table.texts.items() if name not in constant}
+        return replace(table, columns={**table.columns, **constant}, texts=texts)
 
 
 class Stream(Source):

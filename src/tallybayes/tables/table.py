@@ -67,6 +67,7 @@ class Table:
     matrix: the columns side by side, if a few rows were given like that.
     readings: how columns of text were read as numbers, of the first rows of a file.
     n_none: how many cells of a column of text were the word None and are missing.
+    texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
     """
 
     n_rows: int
@@ -77,6 +78,7 @@ class Table:
     matrix: NDArray[np.generic] | None = None
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
     n_none: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, Raw] = field(default_factory=dict)
 
     @property
     def is_from_file(self) -> bool:
@@ -143,7 +145,7 @@ def concatenated(tables: Sequence[Table]) -> Table:
         return tables[0]
     names = dict.fromkeys(name for table in tables for name in table.columns)
     parts = {name: [table.columns.get(name, [None] * table.n_rows) for table in tables] for name in names}
-    columns = {name: _concatenated_column(own) for name, own in parts.items()}
+    columns = {name: _concatenated_column(pieces) for name, pieces in parts.items()}
     origin = next((table.origin for table in tables if table.origin is not None), None)
     return Table(sum(table.n_rows for table in tables), columns, origin)
 
@@ -283,7 +285,10 @@ def _from_arrow(data: Any) -> Table:
         raise DataError(f"the data frame cannot be read as Arrow: {error}", hint=hint) from error
     columns = table.columns
     if library_of(data) == "polars":
-        columns = [own.to_list() if _is_object_series(own) else found for own, found in zip(data, columns, strict=True)]
+        columns = [
+            series.to_list() if _is_object_series(series) else found
+            for series, found in zip(data, columns, strict=True)
+        ]
     return _named(table.column_names, columns, table.num_rows)
 
 

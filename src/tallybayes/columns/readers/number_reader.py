@@ -14,7 +14,7 @@ from tallybayes.cells.arrow import as_doubles, combined, integers, to_numpy, val
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.cells.odd_cells import OddCells
+from tallybayes.cells.unread_numbers import UnreadNumbers
 from tallybayes.columns.readers.raw_cells import text_of, unwrap, wrong_type
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
 from tallybayes.errors import DataError
@@ -92,9 +92,9 @@ def _parsed(name: str, text: Any, form: NumberFormat) -> Any:
             hint = "the format is in the schema of the model"
             expected = f"a number written like {form.text(_EXAMPLE)}"
             raise DataError(expected, got=text[row].as_py(), column=name, row=row, hint=hint)
-        told = OddCells()
-        told.add(name, cells, known=form.words, place=lambda: None)
-        told.tell()
+        unread = UnreadNumbers()
+        unread.add(name, cells, known=form.words, place=lambda: None)
+        unread.warn()
     return values
 
 

@@ -28,7 +28,7 @@ from tallybayes.errors import Described, FileError
 from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
-from tallybayes.io.formats.line_map import LineMap
+from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Arff", "is_arff"]
 
@@ -127,7 +127,7 @@ def _attribute(line: str, file: str, number: int) -> _Attribute:
 
 def _as_csv(text: IO[str], attributes: list[_Attribute], n_lines: int, lines: LineMap) -> Iterator[bytes]:
     """The rows as CSV; one that cannot be divided is a row with a wrong number of cells, reported with its line."""
-    yield _csv_line([own.name for own in attributes])
+    yield _csv_line([attribute.name for attribute in attributes])
     line = 2
     for number, content in enumerate(text, n_lines + 1):
         content = content.strip()
@@ -168,7 +168,7 @@ def _sparse(content: str, attributes: list[_Attribute]) -> list[str] | None:
     """The values of a sparse row."""
     if not content.endswith("}"):
         return None
-    cells = [own.zero for own in attributes]
+    cells = [attribute.zero for attribute in attributes]
     inner = content[1:-1].strip()
     place = 0
     while place < len(inner):

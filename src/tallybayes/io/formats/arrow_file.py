@@ -80,4 +80,4 @@ class ArrowFile(TypedRelation):
 def _readable(schema: Any) -> Any:
     """The types in which columns are handed to DuckDB, under names of their own."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
-    return pa.schema([(f"f{i}", _AS.get(own, own)) for i, own in enumerate(types)])
+    return pa.schema([(f"f{i}", _AS.get(kind, kind)) for i, kind in enumerate(types)])

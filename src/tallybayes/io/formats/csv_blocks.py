@@ -1,106 +1,141 @@
-"""Plain CSV, read by Arrow in blocks of whole lines, several blocks at once.
+r"""CSV read by Arrow in blocks of whole lines, several blocks at once.
 
 Arrow needs half of DuckDB's time, but does not say which line is wrong, and takes some lines for rows that DuckDB
-refuses. So it reads only what both read alike: UTF-8, several columns, no line within quotes, quotes only around whole
-cells (`LineFacts`). It stops with an error at the first cell that is not of the type asked for, and at lines with more
-or fewer cells; then DuckDB goes on.
+refuses. So it reads only blocks that both read alike: several columns, all lines ending in \n or all in \r\n, quotes
+only around whole cells and closed (`LineFacts` of the block). At another block, at the first cell that is not of the
+type asked for, and at lines with more or fewer cells it stops with an error; then DuckDB goes on.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+import io
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.cells.arrow import combined
-from tallybayes.io.formats.input_file import InputFile
+from tallybayes.io.formats.delimited_text import DelimitedText
+from tallybayes.io.formats.duckdb_format import AskedColumn
+from tallybayes.io.formats.line_facts import LineFacts
 
-__all__ = ["AskedColumn", "CastType", "CsvBlocks"]
+__all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
 
-CastType = Literal["DOUBLE", "BOOLEAN", "EITHER"]  # of text: numbers, booleans, or numbers where not booleans
+LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
+
 _TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
 
-@dataclass(frozen=True)
-class AskedColumn:
-    """A column of a batch: the name of a column of the file, and the type of its values; None: as they are stored."""
-
-    name: str
-    type: CastType | None = None
+class UnusualLines(pa.ArrowInvalid):  # type: ignore[misc]
+    """Lines that Arrow might read in another way than DuckDB."""
 
 
 @dataclass(frozen=True)
 class CsvBlocks:
-    """A file of text whose lines from number `skip` on (from 0) are rows.
+    """The rows of a file of text.
 
     null_words: cells that are null, as they are written in the file.
     cleaned: a column of text without what cannot be a value of another type.
     """
 
-    file: InputFile
-    names: Sequence[str]
-    skip: int
-    delimiter: str
-    quote: str | None
+    text: DelimitedText
     null_words: Sequence[str]
     cleaned: Callable[[Any], Any]
 
-    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Iterator[Any]:
+    @property
+    def are_divided(self) -> bool:
+        """Whether rows have several cells, divided by signs that are one byte."""
+        dialect = self.text.dialect
+        return len(self.text.names) > 1 and (dialect.delimiter + (dialect.quote or "")).isascii()
+
+    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Generator[Any]:
         """The columns that are asked for, in blocks of about n_bytes.
 
         Raises pyarrow.ArrowInvalid at what cannot be read.
         """
-        return ahead(partial(self._read, asked), self._blocks(n_bytes))
+        with self._opened() as (file, row_end):
+            for end, batch in ahead(partial(self._read, asked), self._blocks(file, n_bytes)):
+                row_end = row_end or end
+                if end not in (row_end, b""):
+                    raise UnusualLines("lines that end in another way than those before")
+                yield batch
 
     def first(self, n_rows: int) -> Any:
-        """The first rows as text; None if there are blank lines among them."""
-        with self._opened() as file:
-            lines = list(islice(file, n_rows))
-        found = self._batch([AskedColumn(name) for name in self.names], b"".join(lines)) if lines else None
-        return found if found is not None and found.num_rows == len(lines) else None
+        """The first rows as text; None if there are none, or blank lines among them."""
+        with self._opened() as (file, row_end):
+            lines, n_lines, is_open = [], 0, False
+            while n_lines < n_rows and (line := _line(file)):
+                lines.append(line)
+                is_open ^= self._has_odd_quotes(line)
+                n_lines += not is_open
+        if not lines:
+            return None
+        end, batch = self._read([AskedColumn(name) for name in self.text.names], b"".join(lines))
+        return batch if batch.num_rows == n_lines and (not row_end or end in (row_end, b"")) else None
 
-    def _opened(self) -> IO[bytes]:
-        """The file from the first row on."""
-        file = self.file.opened()
-        for _ in islice(file, self.skip):
-            pass
-        return file
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], bytes]]:
+        """The file from the first row on, and how the lines before it end."""
+        text = self.text
+        with text.file.opened() as file:
+            file.read(text.start)
+            n_lines = text.skip - text.dialect.skip + int(text.header)
+            facts = self._look_at(b"".join(_line(file) for _ in range(n_lines)))
+            if facts.has_long_cells:
+                raise UnusualLines("names of columns that have several lines")
+            yield file, facts.row_end or b""
 
-    def _blocks(self, n_bytes: int) -> Iterator[tuple[int, int]]:
-        """Where blocks of rows begin and end in the file: each ends with a line."""
-        with self._opened() as file:
-            start, end = file.tell(), os.fstat(file.fileno()).st_size
-            while start < end:
-                file.seek(start + n_bytes - 1)
-                stop = min(file.tell() + len(file.readline()), end)
-                yield start, stop
-                start = stop
+    def _blocks(self, file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+        """Blocks of whole lines; a line that ends within quotes is continued by the next one."""
+        while start := file.read(n_bytes):
+            parts, is_open = [start, line := _line(file)], self._has_odd_quotes(start) ^ self._has_odd_quotes(line)
+            n_more = len(line)
+            while is_open and n_more <= LONGEST_LINE and (line := _line(file)):
+                parts.append(line)
+                is_open ^= self._has_odd_quotes(line)
+                n_more += len(line)
+            yield b"".join(parts)
 
-    def _read(self, asked: Sequence[AskedColumn], block: tuple[int, int]) -> Any:
-        """The columns of a block, read from the file by the thread that needs it."""
-        start, stop = block
-        with open(self.file.path, "rb", buffering=0) as file:
-            file.seek(start)
-            return self._batch(asked, file.read(stop - start))
+    def _has_odd_quotes(self, lines: bytes) -> bool:
+        quote = self.text.dialect.quote
+        return quote is not None and lines.count(quote.encode()) % 2 == 1
 
-    def _batch(self, asked: Sequence[AskedColumn], block: bytes) -> Any:
+    def _read(self, asked: Sequence[AskedColumn], block: bytes) -> tuple[bytes, Any]:
+        """How the lines of a block end, and its columns."""
+        facts = self._look_at(block)
+        if self.text.stored_as == "iso8859-1" and not block.isascii():
+            block = block.decode("iso8859-1").encode()
+        return facts.row_end or b"", self._batch(asked, block, facts.has_long_cells)
+
+    def _look_at(self, block: bytes) -> LineFacts:
+        """The facts about lines that are read alike by Arrow and DuckDB."""
+        dialect = self.text.dialect
+        facts = LineFacts.of(io.BytesIO(block), dialect.quote, dialect.delimiter)
+        if facts.row_end is None or facts.has_open_quote or not facts.has_plain_quotes:
+            raise UnusualLines("quotes within cells, a quote that is not closed, or different ends of lines")
+        if facts.longest > LONGEST_LINE:
+            raise UnusualLines("a long line")
+        return facts
+
+    def _batch(self, asked: Sequence[AskedColumn], block: bytes, has_long_cells: bool) -> Any:
         """The columns of a block; those that are asked for as text too are cast from it."""
         from pyarrow import csv
 
-        texts = {own.name for own in asked if own.type is None}
-        read_as = {own.name: _TYPES[None if own.name in texts else own.type] for own in asked}
-        places = {name: f"f{i}" for i, name in enumerate(self.names)}
+        texts = {column.name for column in asked if column.type is None}
+        read_as = {column.name: _TYPES[None if column.name in texts else column.type] for column in asked}
+        places = {name: f"f{i}" for i, name in enumerate(self.text.names)}
+        dialect = self.text.dialect
         table = csv.read_csv(
             pa.BufferReader(block),
             csv.ReadOptions(use_threads=False, column_names=list(places.values()), block_size=len(block) + 1),
-            csv.ParseOptions(delimiter=self.delimiter, quote_char=self.quote or False),
+            csv.ParseOptions(
+                delimiter=dialect.delimiter, quote_char=dialect.quote or False, newlines_in_values=has_long_cells
+            ),
             csv.ConvertOptions(
                 column_types={places[name]: kind for name, kind in read_as.items()},
                 include_columns=[places[name] for name in read_as],
@@ -110,11 +145,19 @@ class CsvBlocks:
                 false_values=_FALSE,
             ),
         )
-        found = {name: combined(table[places[name]]) for name in read_as}
+        read = {name: combined(table[places[name]]) for name in read_as}
         columns = [
-            found[own.name]
-            if _TYPES[own.type] == read_as[own.name]
-            else self.cleaned(found[own.name]).cast(_TYPES[own.type])
-            for own in asked
+            read[column.name]
+            if _TYPES[column.type] == read_as[column.name]
+            else self.cleaned(read[column.name]).cast(_TYPES[column.type])
+            for column in asked
         ]
         return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
+
+
+def _line(file: IO[bytes]) -> bytes:
+    """The next line; one that is too long is not read to its end."""
+    line = file.readline(LONGEST_LINE + 2)
+    if len(line) > LONGEST_LINE + 1:
+        raise UnusualLines("a long line")
+    return line

@@ -1,21 +1,20 @@
 """CSV, TSV and other text with a delimiter between cells.
 
-Encoding and delimiter are detected from the beginning of the file. Every cell is read as text, without the spaces
-around it; the type of a column and the format of its numbers are inferred from its first rows (`number_detection.py`),
-and given by the model once there is one.
+Every cell is read as text, without the spaces around it; the type of a column and the format of its numbers are
+inferred from its first rows (`number_detection.py`), and given by the model once there is one. A file is read once, by
+Arrow, as far as its lines are usual (`CsvBlocks`). From the first block on that is not, DuckDB reads it: that needs
+facts about all lines, for which they are read once more.
 """
 
 from __future__ import annotations
 
 import bisect
 import contextlib
-import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,29 +24,23 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import NumberFormat, ordered
 from tallybayes.cells.number_reading import NumberReading
-from tallybayes.errors import DataError, Described, FileError, TallyError, check_integer, shorten
+from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
-from tallybayes.io.formats.csv_blocks import AskedColumn, CsvBlocks
-from tallybayes.io.formats.dialect import Dialect
+from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks, UnusualLines
+from tallybayes.io.formats.delimited_text import DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, line_in
-from tallybayes.io.formats.encoding import table_encoding
+from tallybayes.io.formats.duckdb_format import AskedColumn, DuckDBFormat, Faults, line_in
 from tallybayes.io.formats.file_format import ReadOptions
-from tallybayes.io.formats.header_names import header_names
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
-from tallybayes.io.formats.line_facts import LineFacts
-from tallybayes.io.formats.line_map import LineMap
-from tallybayes.io.formats.text_copy import rewritten
+from tallybayes.io.formats.text_copy import LineMap
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
 __all__ = ["Delimited"]
 
-_SAMPLE = 2**18  # characters from which the delimiter is detected
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
-_DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
 
 
@@ -57,97 +50,48 @@ class Delimited(DuckDBFormat):
     kind = "csv"
 
     def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
-        self.encoding = table_encoding(file.start(), options.encoding, file.name)
-        self.file = file if self.encoding in _DUCKDB else file.in_utf8(self.encoding)
-        self._stored = self.encoding if self.encoding in _DUCKDB else "utf-8"
-        self.name, self.size = file.name, file.size
-        shown = self.file.start().decode(self._stored, errors="replace").removeprefix("\ufeff")
-        if "\x00" in shown:
-            hint = "name the format with format= (--format)"
-            raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
-        self._lines = LineMap() if lines is None else lines
-        self._read_dialect(options)
-        self.header = options.header
+        self.text = DelimitedText(file, options, LineMap() if lines is None else lines)
+        self.name, self.size, self.doubts = file.name, file.size, self.text.doubts
         self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
         self.words = options.missing or MissingWords()
         self._keeps_words = False
         self.readings: dict[str, NumberReading] = {}
         self._rejected: set[int] = set()  # lines that DuckDB could not read
-        names, self._skip = self._names()
-        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
+        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(self.text.names)}
 
-    def _read_dialect(self, options: ReadOptions) -> None:
-        """Detect how cells are divided; a file with comments, or with mixed ends of lines, is copied without them."""
-        with self._text() as file:
-            lead = list(itertools.islice(file, check_integer("skip_lines", options.skip_lines, at_least=0)))
-            sample = "".join([*lead, file.read(_SAMPLE)]).removeprefix("\ufeff")
-        self.dialect = dialect = Dialect.of(sample, options)
-        self.delimiter = dialect.delimiter
-        self.doubts = dialect.doubts
-        if dialect.comment is not None or self._line_facts.end_in_two_ways:
-            with self._text("surrogateescape") as file:
-                path, self._lines = rewritten(file, dialect, origin=self._lines)
-            self.file, self._stored = replace(InputFile.of(path), name=self.name), "utf-8"
-            self.dialect = replace(dialect, skip=0)
-            self.__dict__.pop("_line_facts", None)  # those of the copy are others
+    @property
+    def encoding(self) -> str:
+        """The encoding of the file."""
+        return self.text.encoding
 
-    def _names(self) -> tuple[list[str], int]:
-        """The names of the columns, and the number of lines before them."""
-        with self._rows() as reader:
-            row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
-            if row is None:
-                raise FileError("a line with the names of the columns", got=Described("an empty file"), file=self.name)
-            last = self.dialect.skip + reader.line_num
-        row[0] = row[0].removeprefix("\ufeff")
-        if not self.header:
-            return [f"x{i}" for i in range(len(row))], last - 1
-        first = max(last - sum(cell.count("\n") for cell in row), 1)
-        names, doubts = header_names(row, self._lines.original(first))
-        self.doubts = [*self.doubts, *doubts]
-        return names, first - 1
-
-    def _text(self, errors: str = "replace") -> IO[str]:
-        return io.TextIOWrapper(self.file.opened(), self._stored, errors=errors, newline="")
-
-    @contextlib.contextmanager
-    def _rows(self) -> Iterator[Any]:
-        """The csv module's reader of the lines of the table."""
-        with self._text() as file:
-            yield self.dialect.rows(itertools.islice(file, self.dialect.skip, None))
+    @property
+    def delimiter(self) -> str:
+        """The sign between cells."""
+        return self.text.dialect.delimiter
 
     def relation(self, faults: Faults = "stop") -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
-        words = ("",) if self._keeps_words else self.words.spellings
+        more = self._reader_options()  # first: it may be a copy that is read
+        text, quote = self.text, sql_text(self.text.dialect.quote or "")
         columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
         options = [
-            sql_text(self.file.literal_path),
+            sql_text(text.file.literal_path),
             "auto_detect=false",
-            f"skip={self._skip}",
-            f"compression='{self.file.compression}'",
-            f"encoding='{_DUCKDB[self._stored]}'",
-            f"header={str(self.header).lower()}",
+            f"skip={text.skip}",
+            f"compression='{text.file.compression}'",
+            f"encoding='{_DUCKDB[text.stored_as]}'",
+            f"header={str(text.header).lower()}",
             f"delim={sql_text(self.delimiter)}",
-            f"quote={sql_text(self.dialect.quote or '')}",
-            f"escape={sql_text(self.dialect.quote or '')}",
+            f"quote={quote}",
+            f"escape={quote}",
             f"columns={{{columns}}}",
-            f"nullstr=[{', '.join(map(sql_text, words))}]",
+            f"nullstr=[{', '.join(map(sql_text, self._null_words))}]",
             *(["store_rejects=true"] if faults == "report" else []),
-            *self._reader_options,
+            *more,
         ]
         return f"read_csv({', '.join(options)})"
 
-    @cached_property
-    def _line_facts(self) -> LineFacts:
-        """Facts about the lines of the table; lines before it may have a single quote."""
-        with self.file.opened() as file:
-            as_bytes = io.TextIOWrapper(file, "latin-1", newline="")  # one character for each byte
-            start = sum(map(len, itertools.islice(as_bytes, self.dialect.skip)))
-        with self.file.opened() as file:
-            file.read(start)
-            return LineFacts.of(file, self.dialect.quote, self.delimiter)
-
-    @cached_property
     def _reader_options(self) -> list[str]:
         """What DuckDB (seen with 2.0) must be told about the lines of the file, or it reads them wrongly.
 
@@ -156,59 +100,82 @@ class Delimited(DuckDBFormat):
         * Where lines end in different ways, or a carriage return stands alone, it must not be strict.
         * It refuses lines of more than 2 MB, and drops them without an error if they are longer than its buffer.
         """
-        lines = self._line_facts
+        lines = self.text.line_facts
         if lines.longest > _LONGEST_LINE:
             expected = f"lines of at most {_LONGEST_LINE >> 20} MB"
             raise DataError(expected, got=Described(f"a line of {lines.longest >> 20} MB"), file=self.name)
         # DuckDB reports a quote that is never closed only if it reads in parallel
-        large = self.file.size > _ONE_PART or self.file.compression != "none"
+        large = self.text.file.size > _ONE_PART or self.text.file.compression != "none"
         options = ["parallel=false"] if large and lines.has_long_cells and not lines.has_open_quote else []
         options += ["strict_mode=false"] if lines.have_mixed_ends else []
-        if lines.longest > _DUCKDB_LINE:
+        if lines.longest > LONGEST_LINE:
             options += [f"max_line_size={lines.longest + 2}", f"buffer_size={2 * lines.longest + 4}"]
         return options
+
+    @property
+    def _null_words(self) -> Sequence[str]:
+        """The cells that readers take for null."""
+        return ("",) if self._keeps_words else self.words.spellings
+
+    def _blocks(self) -> CsvBlocks | None:
+        """The file for Arrow's reader; None if its rows are not of several cells."""
+        blocks = CsvBlocks(self.text, self._null_words, self.words.cleaned)
+        return blocks if blocks.are_divided else None
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
         self._keeps_words = keep
-        tables = super().tables(wanted, keep=keep, bad=bad)
+        tables = self._tables(self.wanted_kinds(wanted), keep=keep, bad=bad)
         return tables if bad is None or not keep else self._with_rejected(tables, bad)
 
-    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
-        """The columns as Arrow reads them, if the file is plain."""
-        blocks = self._plain_blocks
-        are_words = self.words.numbers and any(own.type is not None for own in asked)  # numbers that mean missing
-        n_bytes = int(np.clip(_BLOCKS // n_threads(), *_BLOCK))
-        return None if blocks is None or are_words else blocks.batches(asked, n_bytes)
+    def _tables(self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """The rows as Arrow reads them, and from where it stops on as DuckDB does."""
+        n_rows, look = 0, False
 
-    @property
-    def _plain_blocks(self) -> CsvBlocks | None:
-        """The file for Arrow's reader; None if that might read it in another way than DuckDB."""
-        lines = self._line_facts
-        is_divided = len(self.expressions) > 1 and self.delimiter.isascii() and (self.dialect.quote or "").isascii()
-        is_odd = (
-            lines.longest > _DUCKDB_LINE
-            or lines.have_mixed_ends
-            or lines.has_long_cells
-            or lines.has_open_quote
-            or not lines.has_plain_quotes
-        )
-        if is_odd or not is_divided or self._stored == "iso8859-1" or self.file.compression != "none":
-            return None
-        words = ("",) if self._keeps_words else self.words.spellings
-        skip = self._skip + int(self.header)
-        return CsvBlocks(
-            self.file, list(self.expressions), skip, self.delimiter, self.dialect.quote, words, self.words.cleaned
-        )
+        def counted(batches: Iterator[Any]) -> Iterator[Any]:
+            nonlocal n_rows
+            for batch in batches:
+                yield batch
+                n_rows += batch.num_rows
+
+        selection = self.selection(kinds, keep=keep)
+        if (batches := self._quick_batches(selection.asked)) is not None:
+            try:
+                yield from self.read(selection, counted(batches), bad)
+                return
+            except (pa.ArrowException, OSError) as error:
+                look = n_rows > 0 and not isinstance(error, UnusualLines)  # the cell would stop DuckDB too
+        yield from self.tables_after(n_rows, kinds, keep=keep, bad=bad, look=look)
+
+    def _quick_batches(self, asked: Sequence[AskedColumn]) -> Generator[Any] | None:
+        """The columns as Arrow reads them; None if it might take a cell for another value than DuckDB does."""
+        are_words = self.words.numbers and any(column.type is not None for column in asked)  # numbers that mean missing
+        blocks = None if are_words or any(column.type == "EITHER" for column in asked) else self._blocks()
+        return None if blocks is None else blocks.batches(asked, int(np.clip(_BLOCKS // n_threads(), *_BLOCK)))
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
-        """The first rows, by Arrow if the file is plain."""
-        blocks = None if skip_bad else self._plain_blocks
-        with contextlib.suppress(pa.ArrowInvalid):
-            if blocks is not None and (found := blocks.first(n)) is not None:
-                self.row_bytes = max(found.nbytes / max(found.num_rows, 1), 1.0)
-                return pa.Table.from_batches([found])
+        """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
+        with contextlib.suppress(pa.ArrowException, OSError):
+            if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
+                self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
+                return pa.Table.from_batches([first])
+        if (head := self.text.head(n + n // 10)) is not None:  # some lines may be blank, or no rows
+            text, self.text = self.text, head
+            try:
+                with contextlib.suppress(TallyError):
+                    if (rows := super()._first_rows(n, skip_bad)).num_rows == n:
+                        return rows
+            finally:
+                self.text = text
         return super()._first_rows(n, skip_bad)
+
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Values that are not missing, their type inferred from them."""
+        known = [name for name in names if name in self.expressions]
+        if known and (batches := self._quick_batches([AskedColumn(name) for name in known])) is not None:
+            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(batches) as blocks:
+                return self._typed(self.values_among(blocks, known, n))
+        return self._typed(super().some(known, n, skip_bad=skip_bad))
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
         """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
@@ -230,11 +197,10 @@ class Delimited(DuckDBFormat):
         faults = self.reported()
         if not faults:
             return []
-        with self._rows() as reader:
-            lines = [self._lines.original(line) for line in self._row_lines(reader)]
+        lines = list(self.text.row_lines(self._rejected))
         result = []
         for fault in faults:
-            cells: list[str] = next(self.dialect.rows([str(fault.got)]), [])
+            cells: list[str] = next(self.text.dialect.rows([str(fault.got)]), [])
             values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
             one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
@@ -252,8 +218,8 @@ class Delimited(DuckDBFormat):
         if reading is None or not reading.is_numeric or (reading.all_plain and reading.is_guessed):
             return None
         found = reading.needed_format
-        if found is not None and self.odd_cells is not None:
-            self.odd_cells.tell_doubts(name, reading.doubts)
+        if found is not None and self.unread_numbers is not None:
+            self.unread_numbers.warn_of_doubts(name, reading.doubts)
         return None if found is None else replace(found, words=())
 
     def _without_words(self, column: Any) -> Any:
@@ -268,24 +234,31 @@ class Delimited(DuckDBFormat):
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
-        if self.file.compression != "none":
+        file = self.text.file
+        if file.compression != "none":
             return None
-        start = self.file.start()
+        start = file.start()
         lines = start.count(b"\n")
-        return round(self.file.size * lines / len(start)) if lines else None
+        return round(file.size * lines / len(start)) if lines else None
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, with the type of each column inferred from them."""
         self._keeps_words = True
         cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
-        texts = dict(zip(self.expressions, cells, strict=True))
-        found = {name: self._without_words(column) for name, column in texts.items()}
-        columns = self._typed(found)
+        written = dict(zip(self.expressions, cells, strict=True))
+        texts = {name: self._without_words(column) for name, column in written.items()}
+        columns = self._typed(texts)
         kinds = {name: inferred_kind(column) for name, column in columns.items()}
         self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
-        n_none = {name: self.words.n_none(texts[name], found[name]) for name in texts if columns[name] is found[name]}
-        n_rows = len(cells[0]) if cells else 0
-        return Table(n_rows, columns, self.origin(0), readings=dict(self.readings), n_none=n_none)
+        n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
+        return Table(
+            len(cells[0]) if cells else 0,
+            columns,
+            self.origin(0),
+            readings=dict(self.readings),
+            n_none=n_none,
+            texts={name: text for name, text in texts.items() if columns[name] is not text},
+        )
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
@@ -294,8 +267,8 @@ class Delimited(DuckDBFormat):
         }
         options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
         self.readings |= detect_numbers(texts, **options)
-        own = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
-        return {**cells, **own}
+        inferred = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
+        return {**cells, **inferred}
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
@@ -307,13 +280,8 @@ class Delimited(DuckDBFormat):
     @property
     def decimal(self) -> str:
         """The decimal sign: a comma if that of any column of numbers is one."""
-        signs = {own.format.decimal for own in self.readings.values() if own.is_numeric}
+        signs = {reading.format.decimal for reading in self.readings.values() if reading.is_numeric}
         return self._decimal or ("," if "," in signs else ".")
-
-    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
-        """Values that are not missing, their type inferred from them."""
-        found = super().some(names, n, skip_bad=skip_bad)
-        return self._typed(found)
 
     def is_inferred(self, name: str) -> bool:
         """Whether the type of a column is inferred from its cells; otherwise they stay text."""
@@ -323,13 +291,13 @@ class Delimited(DuckDBFormat):
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
         message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
         found_line = line_in(message)
-        line = None if found_line is None else self._lines.original(found_line)
+        line = None if found_line is None else self.text.original_line(found_line)
         if "unicode" in message.lower() or "encoded" in message.lower():
             hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
             return DataError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
             hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
-            if found_line == self._skip + 2 and int(found[2]) > int(found[1]):
+            if found_line == self.text.skip + 2 and int(found[2]) > int(found[1]):
                 hint = f"if the lines before it are a title: skip_lines= (--skip-lines); {hint}"
             if without_compression_suffix(self.name).endswith(".txt"):
                 hint = "if this is a text and not a table: format='text' (--format text)"
@@ -356,28 +324,14 @@ class Delimited(DuckDBFormat):
                 f"a line that can be read ({_in_words(message)})",
                 got=content.strip(),
                 file=self.name,
-                line=self._lines.original(line),
+                line=self.text.original_line(line),
             )
             for line, message, content in found
         ]
 
     def line_of(self, row: int) -> int | None:
         """The line of a row, found by reading the file with the csv module: only for error messages."""
-        with self._rows() as reader:
-            line = next(itertools.islice(self._row_lines(reader), row, None), None)
-        return None if line is None else self._lines.original(line)
-
-    def _row_lines(self, reader: Any) -> Iterator[int]:
-        """The line on which each row begins; lines that are not rows are skipped, as DuckDB does."""
-        width = len(self.expressions)
-        line, seen_header = self.dialect.skip + 1, not self.header
-        for cells in reader:
-            blank = not cells and width > 1
-            fits = len(cells) == width or (len(cells) == width + 1 and not cells[-1]) or (not cells and width == 1)
-            if not blank and seen_header and fits and line not in self._rejected:
-                yield line
-            seen_header = seen_header or any(cell.strip() for cell in cells)
-            line = self.dialect.skip + reader.line_num + 1
+        return next(itertools.islice(self.text.row_lines(self._rejected), row, None), None)
 
 
 _SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"

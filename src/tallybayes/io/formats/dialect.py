@@ -1,4 +1,4 @@
-"""How a file of text is divided into cells, and which lines at its beginning are no part of the table.
+"""How a file of text is divided into cells, which lines at its beginning are no part of the table, names of columns.
 
 A first line `sep=;`, as Excel writes it, names the delimiter. Lines that begin with # before the header are skipped;
 one without a space after the #, and with as many cells as the next line, is the header itself. Within the data nothing
@@ -17,7 +17,9 @@ from typing import Any
 from tallybayes.errors import ParameterError, check_integer, shorten
 from tallybayes.io.formats.file_format import ReadOptions
 
-__all__ = ["Dialect", "text_lines"]
+__all__ = ["Dialect", "Doubt", "header_names", "text_lines"]
+
+Doubt = tuple[str, str | None]  # what was assumed, and how to change it
 
 _NONE = "none"  # the word for no quote, and for no comments
 
@@ -45,7 +47,7 @@ class Dialect:
     quote: str | None
     comment: str | None
     skip: int
-    doubts: tuple[tuple[str, str | None], ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @classmethod
     def of(cls, sample: str, options: ReadOptions) -> Dialect:
@@ -79,6 +81,41 @@ class Dialect:
         if self.quote is None:
             return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
         return csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote)
+
+
+def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt]]:
+    """The names of the columns by the cells of a header, all different, and what was doubtful about them.
+
+    Names that repeat get a number, those that are empty the number of their column. Both depend on the header alone, so
+    that the same file has the same names when a model is fitted and when it predicts.
+
+    line: the line of the header, for messages.
+
+    >>> names, doubts = header_names(["size", "", "size", "size.2", " age "], 1)
+    >>> names
+    ['size', 'column1', 'size.3', 'size.2', 'age']
+    >>> [text for text, _ in doubts]
+    ["line 1: column names that repeat were numbered: ['size.3']", "line 1: columns without a name: ['column1']"]
+    """
+    written = [cell.strip() for cell in cells]
+    filled = [name or f"column{i}" for i, name in enumerate(written)]
+    taken = {name for name in written if name}
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for cell, name in zip(written, filled, strict=True):
+        number = seen.get(name, 1 if cell or name not in taken else 2)
+        while number > 1 and f"{name}.{number}" in taken:
+            number += 1
+        names.append(name if number == 1 else f"{name}.{number}")
+        seen[name] = number + 1
+    doubts: list[Doubt] = []
+    if renamed := [new for new, old in zip(names, filled, strict=True) if new != old]:
+        hint = "rename them in the file; if the first line is data: header=False (--no-header)"
+        doubts.append((f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}", hint))
+    if unnamed := [new for new, old in zip(names, written, strict=True) if not old]:
+        hint = "if this line is a title and the names come later: skip_lines= (--skip-lines)"
+        doubts.append((f"line {line}: columns without a name: {shorten(unnamed, 200)}", hint))
+    return names, doubts
 
 
 def text_lines(text: str) -> list[str]:
@@ -126,8 +163,8 @@ def _sign_after_title(lines: Sequence[str], quote: str | None) -> str | None:
     if len(shown) < 3:
         return None
     widths = {sign: _widths(shown, sign, quote) for sign in _DELIMITERS}
-    divided = (sign for sign, own in widths.items() if len(set(own[1:])) == 1 and own[1] > 1)
-    return next(divided, None) if all(own[0] == 1 for own in widths.values()) else None
+    divided = (sign for sign, n_cells in widths.items() if len(set(n_cells[1:])) == 1 and n_cells[1] > 1)
+    return next(divided, None) if all(n_cells[0] == 1 for n_cells in widths.values()) else None
 
 
 def _widths(lines: Sequence[str], delimiter: str, quote: str | None) -> list[int]:

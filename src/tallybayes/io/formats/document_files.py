@@ -234,8 +234,8 @@ def _located(error: TallyError | OSError, name: str) -> TallyError:
 def _column(name: str, values: list[Any]) -> Any:
     if name != "date" or not any(values):
         return strings(values)
-    seconds = [0 if own is None else (own - _EPOCH) // datetime.timedelta(seconds=1) for own in values]
-    there = np.array([own is not None for own in values])
+    seconds = [0 if value is None else (value - _EPOCH) // datetime.timedelta(seconds=1) for value in values]
+    there = np.array([value is not None for value in values])
     return integers(np.array(seconds, np.int64), there).view(pa.timestamp("s"))
 
 

@@ -5,7 +5,7 @@ goes on from there: it selects each such column twice, as text and with TRY_CAST
 that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
 what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
 must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
-the number of columns. A format that another reader can read faster, mostly, tries that one first (`quick_batches`).
+the number of columns. Rows that another reader has read are skipped: a format may have one that is faster, mostly.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tallybayes.cells.arrow import integers, pc, strings, to_numpy, valid_rows
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
-from tallybayes.io.formats.csv_blocks import AskedColumn, CastType
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.io.formats.file_format import FileFormat
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["DuckDBFormat", "Faults", "line_in"]
+__all__ = ["AskedColumn", "DuckDBFormat", "Faults", "Selection", "line_in"]
 
 Faults = Literal["stop", "report"]
+CastType = Literal["DOUBLE", "BOOLEAN", "EITHER"]  # of text: numbers, booleans, or numbers where not booleans
 
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
@@ -54,7 +54,15 @@ class _Cells:
 
 
 @dataclass(frozen=True)
-class _Selection:
+class AskedColumn:
+    """A column of a batch: the name of a column of the file, and the type of its values; None: as they are stored."""
+
+    name: str
+    type: CastType | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
     """What is read of every row.
 
     expressions: SQL expressions, one for each column of a batch; asked: the same for other readers.
@@ -125,44 +133,54 @@ class DuckDBFormat(FileFormat):
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Up to n values of each column that are not missing, wherever they are, in one pass over the rows."""
-        found: dict[str, list[Any]] = {name: [] for name in names if name in self.expressions}
-        if not found:
+        known = [name for name in names if name in self.expressions]
+        if not known:
             return {}
         try:
-            for batch in self._select(map(self._cell, found), skip_bad).to_arrow_reader(_BATCH_ROWS[0]):
-                for parts, column in zip(found.values(), batch.columns, strict=True):
-                    if sum(map(len, parts)) < n and column.null_count < len(column):
-                        parts.append(self._without_words(column).drop_null())
-                if all(sum(map(len, parts)) >= n for parts in found.values()):
-                    break
+            batches = self._select(map(self._cell, known), skip_bad).to_arrow_reader(_BATCH_ROWS[0])
+            values = self.values_among(batches, known, n)
         except duckdb_errors() as error:
             raise self.broken(error) from error
         self.reported()
-        values = {name: pa.concat_arrays(parts).slice(0, n) for name, parts in found.items() if parts}
-        return {name: column for name, column in values.items() if len(column)}
+        return values
+
+    def values_among(self, batches: Iterable[Any], names: Sequence[str], n: int) -> dict[str, Any]:
+        """Up to n values of the columns of some batches that are not missing; no more batches are read than needed."""
+        parts: dict[str, list[Any]] = {name: [] for name in names}
+        for batch in batches:
+            for values, column in zip(parts.values(), batch.columns, strict=True):
+                if sum(map(len, values)) < n and column.null_count < len(column):
+                    values.append(self._without_words(column).drop_null())
+            if all(sum(map(len, values)) >= n for values in parts.values()):
+                break
+        found = {name: pa.concat_arrays(values).slice(0, n) for name, values in parts.items() if values}
+        return {name: column for name, column in found.items() if len(column)}
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""
+        return self.tables_after(0, self.wanted_kinds(wanted), keep=keep, bad=bad)
+
+    def wanted_kinds(self, wanted: Mapping[str, Kind | None] | None) -> dict[str, Kind | None]:
+        """The columns of the file that are wanted, and their kinds."""
         kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
-        kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
-        n_rows = 0
+        return {name: kind for name, kind in kinds.items() if name in self.expressions}
+
+    def tables_after(
+        self, n_rows: int, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None, look: bool = False
+    ) -> Iterator[Table]:
+        """The rows after the first n_rows; look: whether a cell that cannot be cast is known to come."""
         try:
-            plain = self._selection(kinds, keep=keep)
-            for batches in self._fast_ways(plain) if bad is None else ():
+            if bad is None and not look and not self.must_look():
+                plain = self.selection(kinds, keep=keep)
                 try:
-                    for table in self._read(plain, batches):
-                        n_rows += table.n_rows
+                    for table in self.read(plain, self._selected(plain), after=n_rows):
                         yield table
+                        n_rows += table.n_rows
                     return
                 except duckdb_errors():
                     self.reported()
-                    if n_rows:
-                        break  # the cell at which this way has stopped would stop the other ways too
-            complete = self._selection(kinds, keep=keep, look=True, bad=bad)
-            for table in self._read(complete, self._selected(complete, bad is not None), bad):
-                before = 0 if bad is not None or table.origin is None else n_rows - table.origin.first
-                if before < table.n_rows:
-                    yield table if before <= 0 else table.part(before, table.n_rows)
+            complete = self.selection(kinds, keep=keep, look=True, bad=bad)
+            yield from self.read(complete, self._selected(complete, bad is not None), bad, after=n_rows)
         except duckdb_errors() as error:
             raise self.broken(error) from None
         if bad is not None:
@@ -173,24 +191,9 @@ class DuckDBFormat(FileFormat):
         """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
         return bool(self.missing)
 
-    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
-        """The columns that are asked for, by a reader that is faster than DuckDB; None if it might read otherwise.
-
-        It raises an error of Arrow at a value of another type.
-        """
-        return None
-
-    def _fast_ways(self, plain: _Selection) -> Iterator[Iterator[Any]]:
-        """Batches by ways of reading that stop at a value that is not a number; the fastest first."""
-        quick = None if any(own.type == "EITHER" for own in plain.asked) else self.quick_batches(plain.asked)
-        if quick is not None:
-            yield quick
-        if not self.must_look():
-            yield self._selected(plain)
-
-    def _selection(
+    def selection(
         self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
-    ) -> _Selection:
+    ) -> Selection:
         """What to select; text that is cast is read as text too where the cells must be looked at."""
         places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
         asked: list[AskedColumn] = []
@@ -211,55 +214,65 @@ class DuckDBFormat(FileFormat):
         kept = [place(self.original_cell(name), name) for name in self.expressions] if keep else None
         condition = self.bad_row_condition() if bad is not None else None
         bad_rows = None if condition is None else place(condition, "")
-        return _Selection(cells, list(places), asked, kept, bad_rows)
+        return Selection(cells, list(places), asked, kept, bad_rows)
 
-    def _selected(self, selection: _Selection, skip_bad: bool = False) -> Iterator[Any]:
+    def _selected(self, selection: Selection, skip_bad: bool = False) -> Iterator[Any]:
         """The rows as DuckDB reads them."""
         n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
         yield from _gathered(self._select(selection.expressions, skip_bad).to_arrow_reader(n_rows), n_rows)
 
-    def _read(self, selection: _Selection, batches: Iterator[Any], bad: BadRows | None = None) -> Iterator[Table]:
-        """Batches as tables."""
+    def read(
+        self, selection: Selection, batches: Iterable[Any], bad: BadRows | None = None, *, after: int = 0
+    ) -> Iterator[Table]:
+        """Batches as tables; after: how many rows are skipped."""
         cells, first = selection.cells, 0
         for batch in batches:
-            table, faults = self._table(batch, cells, first)
+            n_known, start = max(after - first, 0), first
+            first += batch.num_rows
+            if n_known and n_known >= batch.num_rows:
+                continue
+            batch, start = batch.slice(n_known), start + n_known
+            table, faults = self._table(batch, cells, start)
             if selection.kept is not None:
                 columns = [batch.column(i) for i in selection.kept]
                 table = replace(table, kept=pa.table(columns, names=list(self.expressions)))
             if selection.bad_rows is not None:
                 faults[to_numpy(batch.column(selection.bad_rows))] = -1
             yield self._without_faults(table, batch, cells, faults, bad)
-            first += batch.num_rows
 
     def _table(self, batch: Any, cells: list[_Cells], first: int) -> tuple[Table, NDArray[np.int64]]:
         """The columns of a batch, and for each row the number of the first column that could not be cast."""
         columns: dict[str, Any] = {}
         faults = np.full(batch.num_rows, len(cells))
-        for number, own in enumerate(cells):
-            text: Any = None if own.read is None else self._without_words(batch.column(own.read))
-            values = text if own.cast is None else batch.column(own.cast)
-            values = values if own.form is None else own.form.parse(text)
-            columns[own.name] = values
+        for number, column in enumerate(cells):
+            text: Any = None if column.read is None else self._without_words(batch.column(column.read))
+            values = text if column.cast is None else batch.column(column.cast)
+            values = values if column.form is None else column.form.parse(text)
+            columns[column.name] = values
             if text is not None and values is not text:
-                if values.null_count > text.null_count or own.cast is not None:
+                if values.null_count > text.null_count or column.cast is not None:
                     odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
-                    odd = odd if own.kind == "flag" and own.form is None else self._numbers(own, text, odd, first)
+                    odd = (
+                        odd
+                        if column.kind == "flag" and column.form is None
+                        else self._numbers(column, text, odd, first)
+                    )
                     faults[odd] = np.minimum(faults[odd], number)
-                if own.cast is not None and text.null_count:  # a word for missing values may be a number
-                    columns[own.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
+                if column.cast is not None and text.null_count:  # a word for missing values may be a number
+                    columns[column.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
         return Table(batch.num_rows, columns, self.origin(first)), faults
 
-    def _numbers(self, own: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    def _numbers(self, column: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
         """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
         if not len(odd):
             return odd
         cells = text.take(integers(odd))
         are_numbers = to_numpy(looks_like_number(cells))
-        known = strings([] if own.form is None else list(own.form.words)).cast(cells.type)
+        known = strings([] if column.form is None else list(column.form.words)).cast(cells.type)
         words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
-        if len(words) and self.odd_cells is not None:
+        if len(words) and self.unread_numbers is not None:
             row = first + int(odd[words[0]])
-            self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
+            self.unread_numbers.add(column.name, cells.take(integers(words)), place=lambda: self._place(row))
         others: NDArray[np.int64] = odd[are_numbers]
         return others
 
@@ -274,8 +287,8 @@ class DuckDBFormat(FileFormat):
         for row in np.flatnonzero(faults < len(cells)).tolist():
             error = DataError("a JSON object", got=Described("another JSON value"), row=row)
             if faults[row] >= 0:
-                own = cells[faults[row]]
-                error = _not_castable(own, batch.column(own.read)[row].as_py(), row)
+                column = cells[faults[row]]
+                error = _not_castable(column, batch.column(column.read)[row].as_py(), row)
             if bad is None:
                 raise table.located(error)
             bad.add(table.located(error) if bad.wants_more else error, table, row)

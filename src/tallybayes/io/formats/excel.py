@@ -18,11 +18,10 @@ from typing import Any
 from tallybayes.errors import Described, FileError, check_integer
 from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.dialect import text_lines
-from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
-from tallybayes.io.formats.line_map import LineMap
-from tallybayes.io.formats.optional_package import optional_package
 from tallybayes.io.formats.relation import chosen_table
+from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Excel", "is_workbook"]
 
@@ -60,7 +59,7 @@ def is_workbook(names: Sequence[str], start: bytes) -> bool:
 
 def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
     """The cells of a sheet, row by row, from its first row and column on."""
-    calamine = optional_package("python_calamine", "excel", file.name)
+    calamine = import_reader("python_calamine", "excel", file.name)
     try:
         with calamine.load_workbook(io.BytesIO(file.content())) as book:
             found = [one for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
@@ -91,8 +90,8 @@ def _as_csv(rows: Sequence[Sequence[str]], *, first: int) -> tuple[str, LineMap]
         for number, row in enumerate(rows, first):
             if any(row):
                 text = io.StringIO()
-                own = [cell for cell, is_used in zip(row, used, strict=True) if is_used]
-                csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(own)
+                kept = [cell for cell, is_used in zip(row, used, strict=True) if is_used]
+                csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(kept)
                 lines.add(line, number)
                 line += len(text_lines(text.getvalue()))
                 yield text.getvalue().encode(errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,12 @@ from typing import Any, ClassVar
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import NumberReading
-from tallybayes.cells.odd_cells import OddCells
+from tallybayes.cells.unread_numbers import UnreadNumbers
+from tallybayes.errors import FileError
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table
 
-__all__ = ["FileFormat", "ReadOptions"]
+__all__ = ["FileFormat", "ReadOptions", "import_reader"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class FileFormat(ABC):
     name: str
     size: int | None = None
     doubts: Sequence[tuple[str, str | None]] = ()  # what was assumed about the file, each with a hint how to change it
-    odd_cells: OddCells | None = None  # where cells are counted that are not numbers
+    unread_numbers: UnreadNumbers | None = None  # where cells are counted that are not numbers
     readings: Mapping[str, NumberReading] = MappingProxyType({})  # how columns of text were read as numbers
 
     @abstractmethod
@@ -80,3 +82,19 @@ class FileFormat(ABC):
     def facts(self) -> dict[str, Any]:
         """What was detected and is unusual: delimiter, encoding and the like."""
         return {}
+
+
+def import_reader(name: str, extra: str, file: str) -> Any:
+    """A package that reads a file, imported only now; without it, an error that says how to install it.
+
+    >>> import_reader("no_such_reader", "excel", "a.xlsx")
+    Traceback (most recent call last):
+        ...
+    tallybayes.errors.FileError: a.xlsx: this format needs a package that is not installed (no_such_reader)
+    hint: pip install 'tallybayes[excel]'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        text = f"this format needs a package that is not installed ({error.name})"
+        raise FileError(text, file=file, hint=f"pip install 'tallybayes[{extra}]'") from error

@@ -101,12 +101,12 @@ class Json(DuckDBFormat):
         """The fields of every object, in the types that were inferred."""
         alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
         if faults == "stop" and not alike and not self._keeping:
-            columns = ", ".join(f"{sql_text(name)}: {sql_text(own)}" for name, (_, own) in self.expressions.items())
+            columns = ", ".join(f"{sql_text(name)}: {sql_text(kind)}" for name, (_, kind) in self.expressions.items())
             fields = [f"{sql_name(name)} AS {place}" for name, (place, _) in self.expressions.items()]
             return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
         fields = [
-            f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {own}) AS {place}"
-            for name, (place, own) in self.expressions.items()
+            f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {kind}) AS {place}"
+            for name, (place, kind) in self.expressions.items()
         ]  # one by one, since a line may hold any JSON value
         errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]

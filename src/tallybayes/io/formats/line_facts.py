@@ -1,4 +1,4 @@
-"""Facts about the lines of a file of text, gathered from its bytes in one pass."""
+"""Facts about the lines of a text, gathered from its bytes in one pass: of a block of a file, or of all of it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _CHUNK = 2**20
 
 
 class LineFacts:
-    r"""How long the lines of a file are, how they end, and how cells in quotes are written.
+    r"""How long the lines of a text are, how they end, and how cells in quotes are written.
 
+    has_long_cells: whether a line ends within quotes, so that its cell continues on the next one.
+    has_open_quote: whether the text ends within quotes.
     has_plain_quotes: whether every quote is at the beginning or the end of a cell, or doubled within quotes.
     longest: bytes of the longest line if it is longer than 1 MB; of shorter ones, a lower bound.
 
@@ -29,23 +31,23 @@ class LineFacts:
         self._beside_quotes = np.zeros(256, bool)  # bytes that may stand before a first quote, and after a last one
         self._beside_quotes[[*b"\r\n", *(self._quote or b""), *delimiter.encode()]] = True
         self.has_long_cells = False
-        self.has_open_quote = False  # at the end of the file
+        self.has_open_quote = False
         self.has_plain_quotes = True
-        self._n_ends = {b"\r\n": 0, b"\n": 0, b"\r": 0}
-        self._n_single = {b"\n": 0, b"\r": 0}  # ends outside quotes; \r\n counts as \n
+        self._ends: set[bytes] = set()  # how lines end, within quotes too
+        self._row_ends: set[bytes] = set()  # how lines end outside quotes
         self._longest = _Longest()
         self._longest_in_quotes = _Longest()
         self._last = b"\n"  # the byte before a chunk
 
     @classmethod
-    def of(cls, file: IO[bytes], quote: str | None = '"', delimiter: str = ",") -> LineFacts:
-        """The facts about a file; quote: the sign around cells, if there is one."""
+    def of(cls, text: IO[bytes], quote: str | None = '"', delimiter: str = ",") -> LineFacts:
+        """The facts about a text that begins with a line; quote: the sign around cells, if there is one."""
         facts = cls(quote, delimiter)
         together = (b"\r", facts._quote or b"\r")  # what belongs to the next byte
         buffer = bytearray(_CHUNK)  # read into again and again: it stays in the cache
-        while n_bytes := file.readinto(buffer):  # type: ignore[attr-defined]
+        while n_bytes := text.readinto(buffer):  # type: ignore[attr-defined]
             chunk: bytes | bytearray = buffer if n_bytes == _CHUNK else bytes(buffer[:n_bytes])
-            while chunk.endswith(together) and (more := file.read(1)):
+            while chunk.endswith(together) and (more := text.read(1)):
                 chunk = chunk + more
             facts._add(chunk)
         return facts
@@ -57,29 +59,35 @@ class LineFacts:
 
     @property
     def have_mixed_ends(self) -> bool:
-        """Whether lines end in different ways, or a carriage return stands alone."""
-        n_windows = self._n_ends[b"\r\n"]
-        return self._n_ends[b"\r"] > n_windows or 0 < n_windows < self._n_ends[b"\n"]
+        """Whether lines end in different ways, within quotes too, or a carriage return stands alone."""
+        return b"\r" in self._ends or len(self._ends) > 1
 
     @property
     def end_in_two_ways(self) -> bool:
         """Whether some lines end in a carriage return alone and others in a line feed."""
-        return all(self._n_single.values())
+        return b"\r" in self._row_ends and len(self._row_ends) > 1
+
+    @property
+    def row_end(self) -> bytes | None:
+        r"""How lines end outside quotes: \n or \r\n, empty if no line ends; None if in different ways, or in \r."""
+        if b"\r" in self._row_ends or len(self._row_ends) > 1:
+            return None
+        return next(iter(self._row_ends), b"")
 
     def _add(self, chunk: bytes | bytearray) -> None:
         first = min((at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0), default=-1)
-        n_returns = chunk.count(b"\r") if b"\r" in chunk else 0  # looking is ten times faster than counting
-        n_feeds = chunk.count(b"\n") if n_returns else int(first >= 0)  # how many matters only beside returns
-        n_windows = chunk.count(b"\r\n") if n_returns else 0
-        for end, n in zip(self._n_ends, (n_windows, n_feeds, n_returns), strict=True):
-            self._n_ends[end] += n
+        if b"\r" in chunk:  # looking is ten times faster than counting
+            n_pairs = chunk.count(b"\r\n")
+            ends = _kinds_of_ends(n_pairs, chunk.count(b"\n") - n_pairs, chunk.count(b"\r") - n_pairs)
+        else:
+            ends = {b"\n"} if first >= 0 else set()
+        self._ends |= ends
         last = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
         self._longest.add(first, last, len(chunk))
         if self._quote is not None and (self.has_open_quote or self._quote in chunk):
             self._add_quoted(chunk)
         else:
-            self._n_single[b"\r"] += n_returns - n_windows
-            self._n_single[b"\n"] += n_feeds
+            self._row_ends |= ends
             self._longest_in_quotes.add(first, last, len(chunk))
         self._last = bytes(chunk[-1:])
 
@@ -98,9 +106,9 @@ class LineFacts:
         self.has_open_quote = bool((len(quotes) + self.has_open_quote) % 2)
         ends = ends[~within]
         returns = ends[values[ends] == ord("\r")]
-        single = values[np.minimum(returns + 1, len(values) - 1)] != ord("\n")
-        self._n_single[b"\r"] += int(single.sum())
-        self._n_single[b"\n"] += len(ends) - len(returns)
+        n_pairs = int(np.count_nonzero(values[np.minimum(returns + 1, len(values) - 1)] == ord("\n")))
+        n_feeds = len(ends) - len(returns)
+        self._row_ends |= _kinds_of_ends(n_pairs, n_feeds - n_pairs, len(returns) - n_pairs)
         first, last = (int(ends[0]), int(ends[-1])) if len(ends) else (-1, -1)
         self._longest_in_quotes.add(first, last, len(chunk))
 
@@ -111,8 +119,13 @@ class LineFacts:
         self.has_plain_quotes = self.has_plain_quotes and bool(self._beside_quotes[beside].all())
 
 
+def _kinds_of_ends(n_pairs: int, n_feeds: int, n_returns: int) -> set[bytes]:
+    """The ends of lines that occur: pairs, and signs that are not part of one."""
+    return {end for end, n in ((b"\r\n", n_pairs), (b"\n", n_feeds), (b"\r", n_returns)) if n > 0}
+
+
 class _Longest:
-    """The longest line that does not lie within one chunk of a file; lines that do are no longer than the chunk."""
+    """The longest line that does not lie within one chunk of a text; lines that do are no longer than the chunk."""
 
     def __init__(self) -> None:
         self.n_bytes = 0

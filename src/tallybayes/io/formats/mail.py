@@ -80,7 +80,7 @@ def _texts(part: Any, encoding: str | None, deep: int) -> Iterator[str]:
         yield _unfolded(str(name or ""), encoding)
     elif kind == "multipart/alternative":
         found = [(one.get_content_type(), "\n\n".join(_texts(one, encoding, deep - 1))) for one in inner]
-        plain = [text for own, text in found if own == "text/plain" and text.strip()]
+        plain = [text for kind, text in found if kind == "text/plain" and text.strip()]
         yield next(iter(plain or [text for _, text in found if text.strip()]), "")
     elif part.is_multipart():
         for one in inner:
@@ -94,7 +94,7 @@ def _texts(part: Any, encoding: str | None, deep: int) -> Iterator[str]:
 
 def _header(message: Any, name: str, encoding: str | None) -> str | None:
     """A header as text: the first of several, but all recipients."""
-    values = [str(value) for own, value in message.raw_items() if own.lower() == name]
+    values = [str(value) for header, value in message.raw_items() if header.lower() == name]
     if not values:
         return None
     return ", ".join(_unfolded(value[:_LONG], encoding) for value in (values if name == "to" else values[:1]))

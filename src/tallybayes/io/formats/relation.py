@@ -34,7 +34,7 @@ class TypedRelation(DuckDBFormat):
         except duckdb_errors() as error:
             raise self.broken(error) from error
         types = zip(found.columns, map(str, found.types), strict=True)
-        self.expressions = {name: (sql_name(name), own) for name, own in types}
+        self.expressions = {name: (sql_name(name), kind) for name, kind in types}
 
     def relation(self, faults: Faults = "stop") -> str:
         """The FROM clause."""

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from tallybayes.errors import Described, FileError, TallyError, shorten
 from tallybayes.io.formats.arrow_file import ArrowFile
-from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
-from tallybayes.io.formats.optional_package import optional_package
 from tallybayes.tables.table import is_missing
 
 __all__ = ["StatisticsFile", "statistics_kind"]
@@ -60,7 +59,7 @@ class StatisticsFile(ArrowFile):
         ending = _ending(file.name, file.start(64))
         if ending is None:
             raise FileError(f"a name that ends in {', '.join(_READERS)}", got=file.name, file=file.name)
-        package = optional_package("pyreadstat", "stats", file.name)
+        package = import_reader("pyreadstat", "stats", file.name)
         reader = _Reader(package, getattr(package, _READERS[ending][0]), file.uncompressed(), options.encoding)
         try:
             copy = replace(InputFile.of(reader.as_arrow()), name=file.name)
@@ -84,7 +83,7 @@ class _Reader:
     def as_arrow(self) -> str:
         """The path of a copy of the rows as an Arrow file."""
         _, facts = self._read(self._file.path, metadataonly=True, output_format="dict", **self._more)
-        labels = {name: dict(own) for name, own in facts.variable_value_labels.items()}
+        labels = {name: dict(texts) for name, texts in facts.variable_value_labels.items()}
         values: dict[str, set[Any]] = {name: set() for name in labels}
         types: dict[str, Any] = {name: pa.null() for name in facts.column_names}
         for columns in self._chunks():
@@ -92,18 +91,18 @@ class _Reader:
                 if name in labels:
                     values[name].update(cell for cell in cells if cell is not None)
                 types[name] = _wider(types[name], pa.array(cells).type)
-        applied = {name: own for name, own in labels.items() if values[name] and values[name] <= own.keys()}
+        applied = {name: texts for name, texts in labels.items() if values[name] and values[name] <= texts.keys()}
         for name in labels.keys() - applied.keys():
             if found := values[name] & labels[name].keys():
                 text = f"column {name!r}: {len(found)} of {len(values[name])} values have labels; the values are read"
                 self.doubts.append((text, "give every value a label to read the labels"))
         self.doubts.sort()
-        schema = pa.schema([(name, pa.string() if name in applied else own) for name, own in types.items()])
+        schema = pa.schema([(name, pa.string() if name in applied else kind) for name, kind in types.items()])
         path = temporary_copy(())
         with pa.OSFile(path, "wb") as target, pa.ipc.new_file(target, schema) as writer:
             for columns in self._chunks():
-                for name, own in applied.items():
-                    columns[name] = [None if cell is None else str(own[cell]) for cell in columns[name]]
+                for name, texts in applied.items():
+                    columns[name] = [None if cell is None else str(texts[cell]) for cell in columns[name]]
                 arrays = [pa.array(columns[field.name], field.type) for field in schema]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
         return path
@@ -136,5 +135,5 @@ def _wider(one: Any, other: Any) -> Any:
         return one
     if pa.types.is_null(one):
         return other
-    numbers = all(pa.types.is_integer(own) or pa.types.is_floating(own) for own in (one, other))
+    numbers = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in (one, other))
     return pa.float64() if numbers else pa.string()

@@ -11,13 +11,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["HttpConnection", "with_patience"]
+__all__ = ["HttpConnection", "connection_with_timeout"]
 
 _HEADER_BYTES = 64 * 2**10  # as other servers
 _LINGER = 2.0  # seconds in which a client that is still sending can read why it was refused
 
 
-def with_patience(seconds: float) -> type[HttpConnection]:
+def connection_with_timeout(seconds: float) -> type[HttpConnection]:
     """Connections that wait at most so many seconds for headers."""
     return type("HttpConnection", (HttpConnection,), {"header_seconds": min(seconds, HttpConnection.header_seconds)})
 

@@ -1,0 +1,161 @@
+"""A file of text with a delimiter between cells, before its cells are read: lines, names of columns, encoding.
+
+Encoding, delimiter and names are detected from the beginning of the file. How all of its lines end and how long they
+are is looked at only when a reader must know it (`line_facts`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import itertools
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import IO, Any
+
+from tallybayes.errors import Described, FileError, check_integer
+from tallybayes.io.formats.dialect import Dialect, Doubt, header_names
+from tallybayes.io.formats.encoding import table_encoding
+from tallybayes.io.formats.file_format import ReadOptions
+from tallybayes.io.formats.input_file import InputFile, temporary_copy
+from tallybayes.io.formats.line_facts import LineFacts
+from tallybayes.io.formats.text_copy import LineMap, copy_lines
+
+__all__ = ["DelimitedText"]
+
+_SAMPLE = 2**18  # characters from which the delimiter is detected
+_READABLE = ("utf-8", "utf-8-sig", "iso8859-1")  # encodings that are read without a copy of the file
+
+
+class DelimitedText:
+    """The lines of a file, and the names of the columns.
+
+    encoding: of the file as it was given; file, stored_as: what is read, which may be a copy, and its encoding.
+    names: of the columns; skip: the number of lines before the one with the names, or before the first row.
+    doubts: what was assumed, each with a hint how to change it.
+    """
+
+    def __init__(self, file: InputFile, options: ReadOptions, lines: LineMap) -> None:
+        self.name = file.name
+        self.encoding = table_encoding(file.start(), options.encoding, file.name)
+        is_readable = self.encoding in _READABLE
+        self.file = file if is_readable else file.in_utf8(self.encoding)
+        self.stored_as = self.encoding if is_readable else "utf-8"
+        start = self.file.start().decode(self.stored_as, errors="replace").removeprefix("\ufeff")
+        if "\x00" in start:
+            hint = "name the format with format= (--format)"
+            raise FileError("a file of text", got=start[:20], file=self.name, hint=hint)
+        self._original_lines = lines
+        self.header = options.header
+        with self._opened() as text:
+            lead = list(itertools.islice(text, check_integer("skip_lines", options.skip_lines, at_least=0)))
+            sample = "".join([*lead, text.read(_SAMPLE)]).removeprefix("\ufeff")
+        self.dialect = Dialect.of(sample, options)
+        self.doubts: tuple[Doubt, ...] = self.dialect.doubts
+        self._is_copy = False
+        if self.dialect.comment is not None:
+            self._copy()
+        self.names, doubts, self.skip = self._names()
+        self.doubts = (*self.doubts, *doubts)
+
+    def _copy(self) -> None:
+        """Read a copy from now on, without comments and with one kind of line end."""
+        with self._opened("surrogateescape") as text:
+            path, self._original_lines = copy_lines(text, self.dialect, origin=self._original_lines)
+        self.file, self.stored_as = replace(InputFile.of(path), name=self.name), "utf-8"
+        self.dialect = replace(self.dialect, skip=0)
+        self._is_copy = True
+
+    def _names(self) -> tuple[list[str], list[Doubt], int]:
+        """The names of the columns, what is doubtful about them, and the number of lines before them."""
+        with self.rows() as reader:
+            row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
+            if row is None:
+                raise FileError("a line with the names of the columns", got=Described("an empty file"), file=self.name)
+            last = self.dialect.skip + reader.line_num
+        row[0] = row[0].removeprefix("\ufeff")
+        if not self.header:
+            return [f"x{i}" for i in range(len(row))], [], last - 1
+        first = max(last - sum(cell.count("\n") for cell in row), 1)
+        return *header_names(row, self.original_line(first)), first - 1
+
+    def _opened(self, errors: str = "replace") -> IO[str]:
+        return io.TextIOWrapper(self.file.opened(), self.stored_as, errors=errors, newline="")
+
+    @contextlib.contextmanager
+    def rows(self) -> Iterator[Any]:
+        """The csv module's reader of the lines of the table."""
+        with self._opened() as text:
+            yield self.dialect.rows(itertools.islice(text, self.dialect.skip, None))
+
+    def original_line(self, line: int) -> int:
+        """The line of the file as it was given."""
+        return self._original_lines.original(line)
+
+    def row_lines(self, rejected: Collection[int]) -> Iterator[int]:
+        """The line on which each row begins; lines that are not rows, or were rejected, are skipped, as DuckDB does."""
+        width = len(self.names)
+        line, seen_header = self.dialect.skip + 1, not self.header
+        with self.rows() as reader:
+            for cells in reader:
+                blank = not cells and width > 1
+                fits = len(cells) == width or (len(cells) == width + 1 and not cells[-1]) or (not cells and width == 1)
+                if not blank and seen_header and fits and line not in rejected:
+                    yield self.original_line(line)
+                seen_header = seen_header or any(cell.strip() for cell in cells)
+                line = self.dialect.skip + reader.line_num + 1
+
+    @cached_property
+    def start(self) -> int:
+        """The byte at which the lines of the table begin."""
+        if not self.dialect.skip:
+            return 0
+        with self._byte_lines() as lines:
+            return sum(map(len, itertools.islice(lines, self.dialect.skip)))
+
+    @contextlib.contextmanager
+    def _byte_lines(self) -> Iterator[IO[str]]:
+        """Lines with one character for each byte, whatever the encoding."""
+        with io.TextIOWrapper(self.file.opened(), "latin-1", newline="") as lines:
+            yield lines
+
+    @cached_property
+    def line_facts(self) -> LineFacts:
+        """Facts about all lines of the table; where they end in two ways, a copy is read from now on."""
+        facts = self._scan()
+        if facts.end_in_two_ways and not self._is_copy:
+            self._copy()
+            *_, self.skip = self._names()
+            self.__dict__.pop("start", None)
+            facts = self._scan()
+        return facts
+
+    def _scan(self) -> LineFacts:
+        with self.file.opened() as file:
+            file.read(self.start)  # lines before the table may have a single quote
+            return LineFacts.of(file, self.dialect.quote, self.dialect.delimiter)
+
+    def head(self, n_lines: int) -> DelimitedText | None:
+        """A copy of the first lines of the table and of what is before them; None if the table is not longer.
+
+        A line that ends within quotes is continued by the next one.
+        """
+        kept: list[str] = []
+        with self._byte_lines() as lines:
+            kept += itertools.islice(lines, self.dialect.skip)
+            n_kept, is_open = 0, False
+            for line in lines:
+                kept.append(line)
+                is_open ^= self.dialect.quote is not None and line.count(self.dialect.quote) % 2 == 1
+                n_kept += not is_open
+                if n_kept == n_lines:
+                    break
+            if not lines.read(1):
+                return None
+        path = temporary_copy(line.encode("latin-1") for line in kept)
+        head = copy.copy(self)
+        head.file = replace(InputFile.of(path), name=self.name)
+        head.__dict__.pop("line_facts", None)
+        return head
