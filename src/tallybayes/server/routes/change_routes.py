@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -13,15 +14,24 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
 from tallybayes.server.live.change_request import Applied, ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
-from tallybayes.server.routes.api_document import answers, json_body, rows_or_table
+from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
 
-__all__ = ["ENDPOINTS", "idempotency_key"]
+__all__ = ["idempotency_key", "routes"]
+
+routes = Routes("Changes", "/v1/models/{model}")
+_add_change = partial(
+    routes.add,
+    changes=True,
+    parameters=[IDEMPOTENCY_KEY, IF_MATCH],
+    responses=answers("Change", 400, 403, 404, 409, 412, 413, 415, 422, 503),
+)
+_LABELLED = rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]})
 
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
@@ -30,13 +40,15 @@ _DECIDE = ("class", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new
 _METHODS = ("temperature", "isotonic", "none")
 
 
+@_add_change("POST", "/learn", needs="learn", summary="Learn labelled rows", requestBody=_LABELLED)
 async def learn(call: Call) -> Answer:
-    """Add rows to the model, all of them or none."""
+    """Adds rows, all of them or none; new classes, categories and columns are added to the model."""
     return await _rows_changed(call, "learn")
 
 
+@_add_change("POST", "/forget", needs="learn", summary="Forget labelled rows", requestBody=_LABELLED)
 async def forget(call: Call) -> Answer:
-    """Take rows back that were learned, all of them or none."""
+    """Subtracts rows that were learned, exactly; all of them or none."""
     return await _rows_changed(call, "forget")
 
 
@@ -110,8 +122,11 @@ def _answer(live: LiveModel, applied: Applied) -> Answer:
     return Answer(body, headers=version_headers(live, applied))
 
 
+@_add_change(
+    "POST", "/undo", needs="learn", summary="Take back an event", requestBody=json_body("UndoRequest", {"event": 17})
+)
 async def undo(call: Call) -> Answer:
-    """Take back an event, however old it is, exactly."""
+    """The model is then as if the event had never happened, byte for byte."""
     live = call.live
     event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
@@ -120,8 +135,15 @@ async def undo(call: Call) -> Answer:
     return _answer(live, await call.service.change(live, request))
 
 
+@_add_change(
+    "POST",
+    "/calibrate",
+    needs="admin",
+    summary="Calibrate the probabilities",
+    requestBody=rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
+)
 async def calibrate(call: Call) -> Answer:
-    """Calibrate the probabilities on labelled rows."""
+    """On rows that the model has learned (each scored without itself), or on new ones."""
     live = call.live
     given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
     options = given.options if given is not None else await read_object(call, ("method", "new"))
@@ -152,8 +174,18 @@ def _has_rows(call: Call) -> bool:
     return content_type != JSON or b'"rows"' in call.content or b'"row"' in call.content
 
 
+@_add_change(
+    "PUT",
+    "/decision",
+    needs="admin",
+    summary="Set the decision rule",
+    requestBody=json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
+)
 async def decide(call: Call) -> Answer:
-    """Set the decision rule, or choose its threshold on labelled rows."""
+    """A threshold for a class, costs, or no answer below a probability, as `tally decide`.
+
+    An empty object is the most probable class.
+    """
     live = call.live
     given = await read_object(call, _DECIDE)
     rows = given.pop("rows", None)
@@ -189,72 +221,3 @@ def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
         raise ParameterError("new: true or false", got=given["new"])
     result = {name: value for name, value in given.items() if value is not None and name != "new"}
     return result | ({"leave_one_out": not given.get("new", False)} if has_rows else {})
-
-
-_TAG = "Changes"
-_PROBLEMS = (400, 403, 404, 409, 412, 413, 415, 422, 503)
-_LEARN = "Every change is an event of the log. The answer is sent after the durable commit."
-
-
-def _endpoint(
-    method: str, path: str, handler: Any, needs: str, summary: str, description: str, body: dict[str, Any]
-) -> Endpoint:
-    document = {
-        "tags": [_TAG],
-        "summary": summary,
-        "description": f"{description} {_LEARN}",
-        "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/IfMatch"}],
-        "requestBody": body,
-        "responses": answers("Change", *_PROBLEMS),
-    }
-    return Endpoint(method, f"/v1/models/{{model}}/{path}", handler, needs, document, changes=True)
-
-
-ENDPOINTS = [
-    _endpoint(
-        "POST",
-        "learn",
-        learn,
-        "learn",
-        "Learn labelled rows",
-        "Adds rows, all of them or none; new classes, categories and columns are added to the model.",
-        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
-    ),
-    _endpoint(
-        "POST",
-        "forget",
-        forget,
-        "learn",
-        "Forget labelled rows",
-        "Subtracts rows that were learned, exactly.",
-        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
-    ),
-    _endpoint(
-        "POST",
-        "undo",
-        undo,
-        "learn",
-        "Take back an event",
-        "The model is then as if the event had never happened, byte for byte.",
-        json_body("UndoRequest", {"event": 17}),
-    ),
-    _endpoint(
-        "POST",
-        "calibrate",
-        calibrate,
-        "admin",
-        "Calibrate the probabilities",
-        "On rows that the model has learned (each scored without itself), or on new ones.",
-        rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
-    ),
-    _endpoint(
-        "PUT",
-        "decision",
-        decide,
-        "admin",
-        "Set the decision rule",
-        "A threshold for a class, costs, or no answer below a probability, as `tally decide`; an empty object is the"
-        " most probable class.",
-        json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
-    ),
-]

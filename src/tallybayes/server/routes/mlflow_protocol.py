@@ -21,7 +21,7 @@ from tallybayes.server.events.event_rows import JSON
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import CSV, RequestRows, checked_rows
@@ -33,15 +33,27 @@ from tallybayes.server.live.row_scoring import AnsweredRows, proba_of_few, requi
 from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
 from tallybayes.version import __version__
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
+
+routes = Routes("MLflow")
+_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
+_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
 
 _KEYS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 _PARAMS = ("model", "proba")
 _CHARSET = re.compile(r"charset=\"?utf-?8\"?", re.IGNORECASE)
 
 
+@routes.add(
+    "POST",
+    "/invocations",
+    needs="predict",
+    summary="Predict",
+    requestBody=_BODY,
+    responses=json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
+)
 async def invocations(call: Call) -> Answer:
-    """Predict, as MLflow's scoring server does."""
+    """As MLflow's scoring server; with several models, `params` names one."""
     content_type = call.field(b"content-type") or ""
     kind, _, parameters = content_type.partition(";")
     kind = kind.strip().lower()
@@ -158,48 +170,14 @@ def _predictions(scored: AnsweredRows, *, with_proba: bool) -> Iterator[list[Any
         yield [dict(zip(names, row, strict=True)) for row in proba.tolist()]
 
 
+@routes.add("GET", "/health", needs=None, summary="Health", responses=text_answer())
+@routes.add("GET", "/ping", needs=None, summary="Health", responses=text_answer())
 async def ping(call: Call) -> Answer:
-    """Say that the server answers."""
+    """Empty: the server answers."""
     return Answer(b"\n", "text/plain; charset=utf-8")
 
 
+@routes.add("GET", "/version", needs=None, summary="Version", responses=text_answer())
 async def version(call: Call) -> Answer:
-    """Say the version of the server."""
+    """Of tallybayes."""
     return Answer(__version__.encode(), "text/plain; charset=utf-8")
-
-
-_TAG = "MLflow"
-_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
-_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
-ENDPOINTS = [
-    Endpoint(
-        "POST",
-        "/invocations",
-        invocations,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Predict",
-            "description": "As MLflow's scoring server; with several models, `params` names one.",
-            "requestBody": _BODY,
-            "responses": json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
-        },
-    ),
-    *(
-        Endpoint(
-            "GET",
-            path,
-            ping,
-            None,
-            {"tags": [_TAG], "summary": "Health", "description": "Empty.", "responses": text_answer()},
-        )
-        for path in ("/ping", "/health")
-    ),
-    Endpoint(
-        "GET",
-        "/version",
-        version,
-        None,
-        {"tags": [_TAG], "summary": "Version", "description": "Of tallybayes.", "responses": text_answer()},
-    ),
-]
