@@ -27,7 +27,7 @@ def add_nomogram(page: Page, context: ReportContext) -> None:
     common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])
     start = common[1::-1] if len(common) == 2 else common[:2]
     colours = [colour_of(name, context.colours) for name in context.names]
-    page.use("nomogram.js", nomogram_data={**data, "start": start, "colours": colours})
+    page.use("nomogram_sum.js", "nomogram.js", nomogram_data={**data, "start": start, "colours": colours})
     sentence = (
         "Classify a row by hand: each ruler shows the contribution of a column to the log odds of one class against "
         "another. Drag the handles or use the arrow keys. A missing value contributes only that it is missing; Delete "

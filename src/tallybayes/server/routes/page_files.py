@@ -52,7 +52,11 @@ def page_files() -> dict[str, PageFile]:
     >>> page_files()["index.html"].media_type
     'text/html; charset=utf-8'
     """
-    return dict(_found(files("tallybayes.server").joinpath("page"), ""))
+    shared = files("tallybayes.reporting").joinpath("assets", "nomogram_sum.js")
+    return {
+        **dict(_found(files("tallybayes.server").joinpath("page"), "")),
+        "logic/nomogram_sum.js": _page_file(shared, _TYPES[".js"]),
+    }
 
 
 def _found(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
@@ -61,10 +65,13 @@ def _found(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
         if entry.is_dir():
             result += _found(entry, f"{before}{entry.name}/")
         elif (kind := _TYPES.get(f".{entry.name.rpartition('.')[2]}")) is not None:
-            content = entry.read_bytes()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
-            result.append((before + entry.name, PageFile(content, kind, tag)))
+            result.append((before + entry.name, _page_file(entry, kind)))
     return result
+
+
+def _page_file(entry: Traversable, media_type: str) -> PageFile:
+    content = entry.read_bytes()
+    return PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
 
 
 @routes.add("GET", "/docs", needs=None, summary="This reference as a page", responses=text_answer("text/html"))
