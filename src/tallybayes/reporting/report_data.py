@@ -24,9 +24,8 @@ from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
+from tallybayes.reporting.column_cells import JudgedColumns, learned_cells
 from tallybayes.reporting.held_out_importance import HeldOutImportance
-from tallybayes.reporting.judged_columns import JudgedColumns
-from tallybayes.reporting.learned_cells import learned_cells
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source, Stream
 from tallybayes.tables.table import Table
