@@ -18,7 +18,7 @@ from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
-from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.live.change_request import Applied, ChangeKind, ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
 
@@ -43,38 +43,45 @@ _METHODS = ("temperature", "isotonic", "none")
 @_add_change("POST", "/learn", needs="learn", summary="Learn labelled rows", requestBody=_LABELLED)
 async def learn(call: Call) -> Answer:
     """Adds rows, all of them or none; new classes, categories and columns are added to the model."""
-    return await _rows_changed(call, "learn")
+    return await _change_rows(call, "learn")
 
 
 @_add_change("POST", "/forget", needs="learn", summary="Forget labelled rows", requestBody=_LABELLED)
 async def forget(call: Call) -> Answer:
     """Subtracts rows that were learned, exactly; all of them or none."""
-    return await _rows_changed(call, "forget")
+    return await _change_rows(call, "forget")
 
 
-async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
+async def _change_rows(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     live = call.live
     given = await RequestRows.read(call)
-    rows, media_type = await _stored(call, live, given)
+    rows, media_type = await _pack_body(call, live, given)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = given.rows  # the writer need not read them again
-    request = ChangeRequest(
-        kind, rows, media_type, call.who, idempotency_key(call), call.if_version(live), parsed=parsed
+    return await _commit(call, live, kind, rows, media_type, parsed=parsed)
+
+
+async def _commit(
+    call: Call, live: LiveModel, kind: ChangeKind, rows: bytes | None = None, media_type: str = JSON, **facts: Any
+) -> Answer:
+    """Submit a change in the name of the sender, and answer when it is committed."""
+    key, version = idempotency_key(call), call.if_version(live)
+    return _answer(
+        live, await call.service.change(live, ChangeRequest(kind, rows, media_type, call.who, key, version, **facts))
     )
-    return _answer(live, await call.service.change(live, request))
 
 
-async def _stored(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
+async def _pack_body(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
     if given.rows is not None:
-        return await call.service.for_body(call.content, _packed, given.rows), JSON
+        return await call.service.for_body(call.content, _write_json, given.rows), JSON
     most, snapshot = call.service.settings.max_rows, live.current.snapshot
     content = await call.service.in_thread(_as_arrow, given, snapshot, most)
     return content, ARROW
 
 
-def _packed(rows: list[dict[str, Any]]) -> bytes | None:
+def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
     """Rows as JSON; None if there are none. A part at a time: other threads wait while one is written."""
     if not rows:
         return None
@@ -131,8 +138,7 @@ async def undo(call: Call) -> Answer:
     event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
-    request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
-    return _answer(live, await call.service.change(live, request))
+    return await _commit(call, live, "undo", event=event)
 
 
 @_add_change(
@@ -155,17 +161,9 @@ async def calibrate(call: Call) -> Answer:
     if (given is None) != (method == "none"):
         expected = "no rows for the method none" if given is not None else "rows to calibrate on"
         raise HttpError.of(422, expected, got=Described("rows" if given is not None else "none"))
-    rows, media_type = (None, JSON) if given is None else await _stored(call, live, given)
-    request = ChangeRequest(
-        "calibrate",
-        rows,
-        media_type,
-        call.who,
-        idempotency_key(call),
-        call.if_version(live),
-        settings={"method": method, "leave_one_out": not new},
-    )
-    return _answer(live, await call.service.change(live, request))
+    rows, media_type = (None, JSON) if given is None else await _pack_body(call, live, given)
+    settings = {"method": method, "leave_one_out": not new}
+    return await _commit(call, live, "calibrate", rows, media_type, settings=settings)
 
 
 def _has_rows(call: Call) -> bool:
@@ -192,17 +190,8 @@ async def decide(call: Call) -> Answer:
     stored = None
     if rows is not None:
         checked = checked_rows(rows, call.service.settings.max_rows)
-        stored = await call.service.for_body(call.content, _packed, checked)
-    request = ChangeRequest(
-        "decide",
-        stored,
-        JSON,
-        call.who,
-        idempotency_key(call),
-        call.if_version(live),
-        settings=_rule(given, stored is not None),
-    )
-    return _answer(live, await call.service.change(live, request))
+        stored = await call.service.for_body(call.content, _write_json, checked)
+    return await _commit(call, live, "decide", stored, settings=_rule(given, stored is not None))
 
 
 def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:

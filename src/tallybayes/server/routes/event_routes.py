@@ -52,8 +52,8 @@ _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 async def list_events(call: Call) -> Answer:
     """The newest first, or, with `after`, the ones that follow."""
     live = call.live
-    after, before = _number(call, "after"), _number(call, "before")
-    limit = _number(call, "limit")
+    after, before = call.integer("after"), call.integer("before")
+    limit = call.integer("limit")
     limit = 100 if limit is None else limit
     if not 1 <= limit <= _MOST:
         raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
@@ -203,15 +203,6 @@ async def _until_gone(call: Call) -> None:
 
 def _event(kind: str, data: dict[str, Any]) -> bytes:
     return f"event: {kind}\ndata: {json_text(json.loads(json.dumps(data, default=str)))}\n\n".encode()
-
-
-def _number(call: Call, name: str) -> int | None:
-    text = call.query_params.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-    return int(text)
 
 
 def _path_number(call: Call) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.errors import Described, ParameterError, check_integer, is_real_number
+from tallybayes.errors import Described, ParameterError, is_real_number
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.explaining.explanation import explain as explain_rows
@@ -243,7 +243,8 @@ async def sample(call: Call) -> Answer:
     """A class from the class prior, then every column given the class."""
     live = call.live
     published = live.current
-    n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
+    n, seed = call.integer("n"), call.integer("seed")
+    n = 10 if n is None else n
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     n_columns = len(published.snapshot.state.schema.families)
@@ -257,13 +258,3 @@ async def sample(call: Call) -> Answer:
         return Answer.of(found, headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
-
-
-def _integer(call: Call, name: str, default: Any) -> Any:
-    """An integer of the query."""
-    text = call.query_params.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-    return check_integer(name, int(text), at_least=0)
