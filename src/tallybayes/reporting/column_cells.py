@@ -95,8 +95,8 @@ def _of_numbers(name: str, part: Predictive, weights: Floats) -> LearnedCells | 
 def _starts(values: Floats, p: Floats) -> NDArray[np.int64]:
     """The first value of each cell, so that cells have about equal shares and equal values are together."""
     first = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)  # of equal values
-    own = np.add.reduceat(p, first)
-    middle = np.cumsum(own) - own / 2
+    shares = np.add.reduceat(p, first)
+    middle = np.cumsum(shares) - shares / 2
     cell = np.minimum((middle * _CELLS).astype(np.int64), _CELLS - 1)
     return np.asarray(first[np.flatnonzero(np.diff(cell, prepend=-1))])
 
@@ -147,8 +147,8 @@ class JudgedColumns:
         self._codes.append(codes)
         for name, column in columns.items():
             gaps = is_missing(column)
-            own = self.missing.setdefault(name, np.zeros(n_classes, np.int64))
-            own += np.bincount(codes[gaps], minlength=n_classes)
+            n_missing = self.missing.setdefault(name, np.zeros(n_classes, np.int64))
+            n_missing += np.bincount(codes[gaps], minlength=n_classes)
             if name in self.learned:
                 cells = self.learned[name].input.cells(column)
                 other = self.learned[name].input.n_cells

@@ -142,14 +142,14 @@ def _spec(
     for part in ("config", "$schema"):
         spec.pop(part, None)
     spec["datasets"] = {
-        key: [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        key: [{name: _round(value) for name, value in row.items()} for row in rows]
         for key, rows in spec.get("datasets", {}).items()
     }
     meta = {"usermeta": without_line_ends({"picks": list(picks), "words": dict(words or {})})} if picks else {}
     return {**spec, **meta, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
 
 

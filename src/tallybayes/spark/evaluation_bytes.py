@@ -38,7 +38,7 @@ class _Parts:
     def __add__(self, other: _Parts) -> _Parts:
         n_cells, arrays = self.n_cells + other.n_cells, self.arrays | other.arrays
         if n_cells > LIMIT:
-            arrays = {number: {"sums": own["sums"]} for number, own in arrays.items()}
+            arrays = {number: {"sums": parts["sums"]} for number, parts in arrays.items()}
         confusion, unknown = self.confusion + other.confusion, self.unknown + other.unknown
         return _Parts(confusion, unknown, self.skipped + other.skipped, n_cells, arrays)
 
@@ -47,8 +47,8 @@ class _Parts:
         confusion = sorted(([a, b, n] for (a, b), n in self.confusion.items()), key=str)
         facts = {"confusion": confusion, "unknown": sorted(self.unknown.items())}
         facts |= {"skipped": self.skipped, "n_cells": self.n_cells}
-        own = sorted(self.arrays.items())
-        tensors = {f"{number}.{name}": array for number, parts in own for name, array in parts.items()}
+        numbered = sorted(self.arrays.items())
+        tensors = {f"{number}.{name}": array for number, parts in numbered for name, array in parts.items()}
         return pack({"content": "evaluation"} | facts, tensors)
 
     @classmethod
@@ -57,8 +57,8 @@ class _Parts:
         facts, tensors = unpack(data)
         arrays: dict[int, Tensors] = {}
         for name, array in tensors.items():
-            number, _, own = name.partition(".")
-            arrays.setdefault(int(number), {})[own] = array
+            number, _, part = name.partition(".")
+            arrays.setdefault(int(number), {})[part] = array
         confusion = Counter({(a, b): n for a, b, n in facts["confusion"]})
         return cls(confusion, Counter(dict(facts["unknown"])), facts["skipped"], facts["n_cells"], arrays)
 
@@ -90,9 +90,9 @@ def evaluation_from_bytes(data: bytes) -> Evaluation:
     confusion = {(text_key(a), None if b is None else text_key(b)): n for (a, b), n in parts.confusion.items()}
     unknown = {text_key(label): n for label, n in parts.unknown.items()}
     total = Evaluation(confusion, unknown=unknown, skipped=parts.skipped, kept=KeptRows([], parts.n_cells))
-    for _, own in sorted(parts.arrays.items()):
-        kept = KeptRows([_scores(own)] if "codes" in own else [])
-        total += Evaluation(**dict(zip(_SUMS, own["sums"].tolist(), strict=True)), kept=kept)
+    for _, part_arrays in sorted(parts.arrays.items()):
+        kept = KeptRows([_scores(part_arrays)] if "codes" in part_arrays else [])
+        total += Evaluation(**dict(zip(_SUMS, part_arrays["sums"].tolist(), strict=True)), kept=kept)
     return total
 
 

@@ -79,8 +79,10 @@ def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] 
     """The partial sum of all rows of a DataFrame."""
     names = rows.needed(plan.schema, plan.counting.label, plan.counting.weight, forms)
     rows.check_types(names)
-    own = {name: form for name, form in forms.items() if name in names}
-    total = reduced(rows.selected(names), _counter(plan.to_bytes(), names, own), engines.combine, widths=widths)
+    forms_in_use = {name: form for name, form in forms.items() if name in names}
+    total = reduced(
+        rows.selected(names), _counter(plan.to_bytes(), names, forms_in_use), engines.combine, widths=widths
+    )
     return engines.partial([], plan.to_bytes()) if total is None else total
 
 
@@ -124,10 +126,10 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     names = {name: [element_name(name, i) for i in range(size)] for name, size in forms.items() if size != BAG}
     for option in ("ignore", "only"):
         if result.get(option) is not None:
-            result[option] = [own for name in result[option] for own in names.get(name, [name])]
+            result[option] = [element for name in result[option] for element in names.get(name, [name])]
     for option in ("families", "smoothing", "missing_as_value"):
         if isinstance(given := result.get(option), Mapping):
-            result[option] = {own: value for name, value in given.items() for own in names.get(name, [name])}
+            result[option] = {element: value for name, value in given.items() for element in names.get(name, [name])}
     return result
 
 
@@ -143,11 +145,11 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
         schema = plan.schema.copy()
         schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
         found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
-        new = {name: own for name, own in found.items() if name not in schema.columns}
+        new = {name: spec for name, spec in found.items() if name not in schema.columns}
         known = left & new.keys()
         if not known:
             break
-        parts = {name: own for name, own in new.items() if own.part is not None and own.part.column in known}
+        parts = {name: spec for name, spec in new.items() if spec.part is not None and spec.part.column in known}
         schema.columns = plan.schema.columns | {name: new[name] for name in known} | parts
         plan, left = replace(plan, counting=replace(plan.counting, schema=schema)), left - known
     return plan

@@ -72,12 +72,12 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
         block = object_of(one, "family", "low")
         family = family_of(block["family"])
         require(before < block["family"] == family_text(family), "families out of order")
-        before, own = block["family"], names.get(family, [])
+        before, columns_of = block["family"], names.get(family, [])
         columns = take_array(tensors, f"block{i}.columns", np.int64)
         require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
         in_order = (columns[1:] > columns[:-1]).all()  # differences might overflow
-        require(columns[0] >= 0 and columns[-1] < len(own) and in_order, f"{family.name}: columns")
-        features = tuple(own[j] for j in columns.tolist())
+        require(columns[0] >= 0 and columns[-1] < len(columns_of) and in_order, f"{family.name}: columns")
+        features = tuple(columns_of[j] for j in columns.tolist())
         like = _empty_tally(family, [schema.columns[name] for name in features])
         blocks[family] = _read_tally(tensors, f"block{i}", family, like, features, len(labels), block["low"])
         _check_rows(class_rows, blocks[family].rows_seen(), family)
@@ -86,8 +86,8 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
 
 def _empty_tally(family: Family, fields: list[ColumnSpec]) -> Tally:
     """A tally without any rows; of derived columns, with the cells of their inputs."""
-    sizes = {field.name: tuple(own.n_cells for own in field.inputs) for field in fields if field.inputs} or {"": ()}
-    columns = [empty_column(family.column, 0, own) for own in sizes.values()]
+    sizes = {field.name: tuple(one.n_cells for one in field.inputs) for field in fields if field.inputs} or {"": ()}
+    columns = [empty_column(family.column, 0, one) for one in sizes.values()]
     tally: Tally = family.observe(tuple(sizes), columns, np.zeros(0, np.int32), 1, None)
     return tally
 

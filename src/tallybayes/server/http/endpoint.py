@@ -108,7 +108,7 @@ def create_router(endpoints: Iterable[Endpoint]) -> Router:
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    routes = [Route(path, _Methods(own)) for path, own in by_path.items()]
+    routes = [Route(path, _Methods(by_method)) for path, by_method in by_path.items()]
     return Router(routes, redirect_slashes=False, default=_refuse_path)
 
 

@@ -164,8 +164,8 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     latest: dict[str, Any] = {}
 
     def published(state: Published, events: list[Event]) -> None:  # called in the writer's thread
-        own = events[-1]
-        latest.update(version=state.version, event=own.id, kind=own.kind, time=own.time, n_events=len(events))
+        newest = events[-1]
+        latest.update(version=state.version, event=newest.id, kind=newest.kind, time=newest.time, n_events=len(events))
         latest.update(rows=sum(event.n_rows for event in events))
         loop.call_soon_threadsafe(changed.set)
 

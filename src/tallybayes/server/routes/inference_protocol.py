@@ -159,7 +159,7 @@ class _Inference:
         given = parse_json(call.content)
         if not isinstance(given, dict):
             raise DataError("an object of JSON with inputs", got=given)
-        wanted = _wanted(given.get("outputs"))
+        wanted = _output_names(given.get("outputs"))
         identifier = given.get("id")
         if identifier is not None and not isinstance(identifier, str):
             raise DataError("id: text", got=identifier)
@@ -191,7 +191,7 @@ def _response(call: Call, live: LiveModel, published: Published, scored: Answere
             "shape": [n_rows, len(classes)],
             "datatype": "FP64",
             "parameters": {"classes": ", ".join(map(shown, classes))},
-            "data": ListParts((own.ravel().tolist() for own in scored.proba), json.dumps),
+            "data": ListParts((proba.ravel().tolist() for proba in scored.proba), json.dumps),
         },
     }
     found = {
@@ -204,7 +204,7 @@ def _response(call: Call, live: LiveModel, published: Published, scored: Answere
     return answer_in_parts(call.service, json_parts(found), headers=version_headers(live, published))
 
 
-def _wanted(outputs: Any) -> list[str]:
+def _output_names(outputs: Any) -> list[str]:
     """The names of the outputs that are asked for."""
     if not outputs and outputs in (None, []):
         return list(_OUTPUTS)

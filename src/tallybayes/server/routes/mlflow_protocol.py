@@ -131,20 +131,20 @@ def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str
     if key == "dataframe_split":
         if not isinstance(value, dict) or not isinstance(value.get("data"), list):
             raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
-        return _named(value["data"], value.get("columns"), snapshot, most)
+        return _name_values(value["data"], value.get("columns"), snapshot, most)
     if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
         return checked_rows(value, most)
     if isinstance(value, dict):
-        lengths = {len(own) if isinstance(own, list) else 1 for own in value.values()}
+        lengths = {len(column) if isinstance(column, list) else 1 for column in value.values()}
         if len(lengths) > 1:
             raise DataError("columns of the same length", got=sorted(lengths))
-        columns = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+        columns = {name: column if isinstance(column, list) else [column] for name, column in value.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return checked_rows(rows, most)
-    return _named(value, None, snapshot, most)
+    return _name_values(value, None, snapshot, most)
 
 
-def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+def _name_values(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
     """Rows that are lists, with the names of their columns."""
     names = list(snapshot.state.schema.columns) if columns is None else columns
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

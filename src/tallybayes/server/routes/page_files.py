@@ -54,16 +54,16 @@ def page_files() -> dict[str, PageFile]:
     """
     shared = files("tallybayes.reporting").joinpath("assets", "nomogram_sum.js")
     return {
-        **dict(_found(files("tallybayes.server").joinpath("page"), "")),
+        **dict(_list_files(files("tallybayes.server").joinpath("page"), "")),
         "logic/nomogram_sum.js": _page_file(shared, _TYPES[".js"]),
     }
 
 
-def _found(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
+def _list_files(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
     result = []
     for entry in sorted(folder.iterdir(), key=lambda one: one.name):
         if entry.is_dir():
-            result += _found(entry, f"{before}{entry.name}/")
+            result += _list_files(entry, f"{before}{entry.name}/")
         elif (kind := _TYPES.get(f".{entry.name.rpartition('.')[2]}")) is not None:
             result.append((before + entry.name, _page_file(entry, kind)))
     return result

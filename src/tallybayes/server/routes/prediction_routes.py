@@ -94,9 +94,9 @@ def _answer(
     found: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
     found["predictions"] = ListParts(scored.answers(classes), _plain_json)
     if options.get("probabilities", True):
-        found["probabilities"] = ListParts((own.tolist() for own in scored.proba), _plain_json)
+        found["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
     if _level(options) is not None:
-        found["intervals"] = ListParts((own.tolist() for own in scored.ends), _plain_json)
+        found["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
     return answer_in_parts(call.service, json_parts(found), headers=headers)
 
 
@@ -122,7 +122,7 @@ def _table(scored: AnsweredRows, kind: str) -> Iterator[dict[str, Any]]:
         if ends is not None:
             columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
         if kind == NDJSON:
-            columns["probabilities"] = [dict(zip(names, own, strict=True)) for own in proba.tolist()]
+            columns["probabilities"] = [dict(zip(names, row, strict=True)) for row in proba.tolist()]
         else:
             columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
         yield columns
@@ -169,7 +169,7 @@ async def explain(call: Call) -> Answer:
         n_cells = 0
         with given.opened(limit, snapshot.state.schema) as source:
             scored = None if level is None else AnsweredRows.of(snapshot, source, level)
-            ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
+            ends = [] if scored is None else [row_ends for piece in scored.ends for row_ends in piece.tolist()]
             for one in _explanations(snapshot, source):
                 n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
                 if n_cells > _MOST_EXPLAINED_CELLS:
@@ -179,7 +179,7 @@ async def explain(call: Call) -> Answer:
                 found = one.to_dict()
                 texts.append(json_text(found if level is None else found | {"interval": ends[len(texts)]}))
         facts: dict[str, Any] = {"model": live.name, "version": published.version}
-        facts["explanations"] = ListParts(([text] for text in texts), lambda own: f"[{own[0]}]")
+        facts["explanations"] = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
         return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
