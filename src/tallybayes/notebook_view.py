@@ -25,7 +25,7 @@ from tallybayes.errors import UnsupportedError
 from tallybayes.formatting import is_numeric_text, printable, text_table
 from tallybayes.html_element import Markup, tag
 
-__all__ = ["TextGrid", "Viewed", "data_frame", "html_view", "text_view"]
+__all__ = ["ResultView", "TextGrid", "data_frame", "html_view", "text_view"]
 
 _ROWS = 200  # of a table in a notebook; more make the page slow
 _BAR = 7.0  # em of the longest bar
@@ -83,7 +83,7 @@ class TextGrid:
 Part = str | TextGrid
 
 
-class Viewed(ABC):
+class ResultView(ABC):
     """A result that is printed, and shown in notebooks, from its parts; a subclass has `_parts` and a heading."""
 
     _heading: ClassVar[str] = ""  # in notebooks only

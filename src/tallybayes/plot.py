@@ -88,19 +88,21 @@ def confusion(evaluation: Evaluation) -> Chart:
 def reliability(evaluation: Evaluation, positive: Any = None, *, bins: int = 10) -> Chart:
     """The reliability curve of one class, or of every class (the second of two)."""
     labels = _labels(evaluation, positive)
-    return evaluation_charts.reliability(reliability_rows(evaluation, labels, bins), *_named(evaluation, labels))
+    return evaluation_charts.reliability(reliability_rows(evaluation, labels, bins), *_name_classes(evaluation, labels))
 
 
 def roc(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The ROC curve of one class, or of every class (the second of two)."""
     labels = _labels(evaluation, positive)
-    return evaluation_charts.roc(roc_rows(evaluation, labels), *_named(evaluation, labels))
+    return evaluation_charts.roc(roc_rows(evaluation, labels), *_name_classes(evaluation, labels))
 
 
 def precision_recall(evaluation: Evaluation, positive: Any = None) -> Chart:
     """The precision-recall curve of one class, or of every class (the second of two)."""
     labels = _labels(evaluation, positive)
-    return evaluation_charts.precision_recall(precision_recall_rows(evaluation, labels), *_named(evaluation, labels))
+    return evaluation_charts.precision_recall(
+        precision_recall_rows(evaluation, labels), *_name_classes(evaluation, labels)
+    )
 
 
 def importance(found: Importance | Mapping[str, float], measure: str = "gain") -> Chart:
@@ -144,7 +146,7 @@ def boundary(model: Any, data: TableLike, *, x: str, y: str, label: LabelLike | 
     labels = model.snapshot().labels(table, label)
     names = [shown(key) for key in labels.keys]
     points = np.stack([as_reals(name, table.columns[name]).values.astype(np.float64) for name in (x, y)], axis=1)
-    return _drawn(
+    return _draw_boundary(
         lambda grid: model.predict_proba({x: grid[:, 0], y: grid[:, 1]}),
         [shown(label) for label in model.classes],
         points,
@@ -186,8 +188,8 @@ class BoundaryDisplay(_Display):
 
         classes = [shown(label) for label in np.asarray(estimator.classes_).tolist()]
         titles = tuple(str(names[place]) if frame is not None else f"x{place}" for place in places)
-        own = [shown(label) for label in np.asarray(y).tolist()]
-        return cls(_drawn(proba, classes, points, own, (titles[0], titles[1])))
+        labels = [shown(label) for label in np.asarray(y).tolist()]
+        return cls(_draw_boundary(proba, classes, points, labels, (titles[0], titles[1])))
 
 
 class DensitiesDisplay(_Display):
@@ -217,17 +219,17 @@ def _labels(evaluation: Evaluation, positive: Any) -> list[Any]:
     return [one for one in evaluation.classes if one in most and rows[one]]
 
 
-def _named(evaluation: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
+def _name_classes(evaluation: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
     names = [shown(one) for one in labels]
     return names, colour_order([shown(one) for one in evaluation.classes], names)
 
 
-def _drawn(
+def _draw_boundary(
     proba: Any, classes: list[str], points: Floats, labels: Sequence[str | None], names: tuple[str, str]
 ) -> Chart:
     """The chart of a boundary: P(class) on a grid over the points, the points and the means of their classes."""
     there = np.isfinite(points).all(axis=1) & np.array([label is not None for label in labels])
-    points, own = points[there], [label for label, kept in zip(labels, there, strict=True) if kept]
+    points, kept_labels = points[there], [label for label, kept in zip(labels, there, strict=True) if kept]
     if not len(points):
         raise ParameterError("rows with a label and values of both columns", got=0)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -238,10 +240,10 @@ def _drawn(
     p = proba(grid)
     cells = _runs(p.argmax(axis=1).reshape(_CELLS, _CELLS), p.max(axis=1).reshape(_CELLS, _CELLS), edges, classes)
     picked = np.unique(np.linspace(0, len(points) - 1, min(len(points), _POINTS)).astype(np.int64))
-    dots = [{"x": float(points[i, 0]), "y": float(points[i, 1]), "class": own[i]} for i in picked]
+    dots = [{"x": float(points[i, 0]), "y": float(points[i, 1]), "class": kept_labels[i]} for i in picked]
     means = []
-    for name in dict.fromkeys(own):
-        x, y = points[np.array([label == name for label in own])].mean(axis=0).tolist()
+    for name in dict.fromkeys(kept_labels):
+        x, y = points[np.array([label == name for label in kept_labels])].mean(axis=0).tolist()
         means.append({"x": x, "y": y, "class": name})
     return model_charts.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
 

@@ -173,7 +173,7 @@ def _require_packages() -> None:
 
     from tallybayes.errors import FileError
 
-    missing = [name for name in ("fastapi", "uvicorn", "httptools", "prometheus_client") if find_spec(name) is None]
+    missing = [name for name in ("starlette", "uvicorn", "httptools", "prometheus_client") if find_spec(name) is None]
     if missing:
         hint = "pip install 'tallybayes[server]'"
         raise FileError(f"tally serve needs packages that are not installed: {', '.join(missing)}", hint=hint)

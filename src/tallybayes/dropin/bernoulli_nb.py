@@ -157,16 +157,16 @@ def count_flags(X: Any, threshold: float, codes: Codes32, n_classes: int, weight
     is_binary = weights is None and _is_binary(X[:_HEAD], threshold)
 
     def chunk(start: int, stop: int) -> Exact:
-        part, own, n_rows = X[start:stop], codes[start:stop], stop - start
+        part, part_codes, n_rows = X[start:stop], codes[start:stop], stop - start
         if is_binary:
-            no, yes, bad = kernels.active.count_flags(part, own, n_classes, 0, n_rows)
+            no, yes, bad = kernels.active.count_flags(part, part_codes, n_classes, 0, n_rows)
             if bad < 0 and no.sum() + yes.sum() == part.size:  # NaN is neither
                 return Exact.whole(yes.T)
         flags = to_flags(part, threshold)
         if weights is None:
-            return Exact.whole(kernels.active.count_flags(flags, own, n_classes, 0, n_rows)[1].T)
+            return Exact.whole(kernels.active.count_flags(flags, part_codes, n_classes, 0, n_rows)[1].T)
         row, feature = np.nonzero(flags)
-        groups = own[row].astype(np.int64) * X.shape[1] + feature
+        groups = part_codes[row].astype(np.int64) * X.shape[1] + feature
         return Exact.summed(weights[start:stop][row], groups, n_classes * X.shape[1]).reshaped(n_classes, X.shape[1])
 
     return Exact.added(in_threads(chunk, len(X), size=max(64, min(16384, 2**20 // X.shape[1]))))

@@ -25,7 +25,7 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
         if len(X.data) and not (np.isfinite(least := _least(X.data)) and (negative or least >= 0)):
             raise DataError("finite amounts")
         bag = Bag(X.indptr, X.indices, X.data, range(X.shape[1]))
-        return _counted(bag, codes, n_classes, weights)
+        return _count(bag, codes, n_classes, weights)
     if not (np.isfinite(least := _least(X)) and (negative or least >= 0)):
         raise DataError("finite amounts")
     values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -51,7 +51,7 @@ def _least(values: Any) -> float:
     return float(ends[:, 0].min()) if np.isfinite(ends[:, 1]).all() else float(ends[:, 1].max())
 
 
-def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
+def _count(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
     """Amounts of tokens, summed as integers if they are integers."""
     if weights is None:
         tables, _ = dense_tables(bag, codes, n_classes)

@@ -37,8 +37,8 @@ def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
 def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["learn", "forget"] = "learn") -> Change:
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
     counted = counted_rows(plan, part)
-    own, counted_by = model.schema.columns, plan.schema.columns
-    for name, field in own.items():
+    columns, counted_by = model.schema.columns, plan.schema.columns
+    for name, field in columns.items():
         if not field.is_undecided and counted_by.get(name) != field:
             hint = "the model has changed since the plan was made: make a new plan and count again"
             raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)

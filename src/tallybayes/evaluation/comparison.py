@@ -10,7 +10,7 @@ import numpy as np
 from tallybayes.errors import ParameterError
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.formatting import finite_json
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 
 __all__ = ["MEASURES", "MODELS", "Comparison"]
 
@@ -20,7 +20,7 @@ _NAMES = {"tallybayes": "naive Bayes", "logistic": "logistic regression", "major
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Viewed):
+class Comparison(ResultView):
     """Learning curves: for each model and size the mean over the folds and its standard error. Print it.
 
     rows: dicts with model ("tallybayes", "logistic" or "majority"), size, error, error_se, error_by_fold, and the same
@@ -105,8 +105,9 @@ class Comparison(Viewed):
         values = {row["model"]: np.array(row[f"{measure}_by_fold"]) for row in self.rows if row["size"] == size}
         with np.errstate(invalid="ignore"):
             differences = [values[model] - values[best] for model in MODELS if model != best]
-        finite = [own for own in differences if np.isfinite(own).all()]  # an infinite loss has no standard error
-        return all(own.mean() > own.std(ddof=1) / np.sqrt(len(own)) for own in finite)
+        # an infinite loss has no standard error
+        finite = [difference for difference in differences if np.isfinite(difference).all()]
+        return all(difference.mean() > difference.std(ddof=1) / np.sqrt(len(difference)) for difference in finite)
 
     def _since(self, measure: str) -> int:
         """The smallest size from which on the best model does not change."""

@@ -91,7 +91,7 @@ def cross_validate(
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
         model = with_text_selection(models[part], now=True)
-        model = weighted(model, weights, _merged(used), is_part=True, of_rows=n_rows)
+        model = weighted(model, weights, _merge(used), is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
@@ -115,14 +115,14 @@ def _without(names: list[str], options: FitOptions, source: Source) -> FitOption
     """The options with some columns excluded, unless they are named in the options."""
     chosen = options.get("families")
     there = [name for name in names if name in source.head().columns]
-    own = [name for name in there if not (isinstance(chosen, Mapping) and name in chosen)]
-    if not own:
+    unspecified = [name for name in there if not (isinstance(chosen, Mapping) and name in chosen)]
+    if not unspecified:
         return options
     ignored = OPTIONS["ignore"].domain.check("ignore", options.get("ignore")) or []
-    return {**options, "ignore": [*ignored, *own]}
+    return {**options, "ignore": [*ignored, *unspecified]}
 
 
-def _merged(samples: list[RowSample | None]) -> RowSample:
+def _merge(samples: list[RowSample | None]) -> RowSample:
     """The sample of all training rows of a model."""
     return RowSample.merged(sample for sample in samples if sample is not None)
 

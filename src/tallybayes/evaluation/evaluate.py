@@ -161,12 +161,12 @@ def add_rows(evaluation: Evaluation, snapshot: Snapshot, log_proba: Floats, labe
     """Add scored rows to an evaluation, with the predictions of the model; rows without a label are only counted."""
     rows = np.flatnonzero(labels.codes >= 0)
     evaluation.skipped += len(log_proba) - len(rows)
-    own = [labels.keys[code] for code in labels.codes[rows].tolist()]
+    row_labels = [labels.keys[code] for code in labels.codes[rows].tolist()]
     log_p = log_proba[rows]
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs
     predicted = snapshot.posterior.answer_codes(np.exp(log_p))
-    evaluation.add(snapshot.classes, own, log_p, predicted, log_prior=log_class_shares(snapshot))
+    evaluation.add(snapshot.classes, row_labels, log_p, predicted, log_prior=log_class_shares(snapshot))
 
 
 def log_class_shares(snapshot: Snapshot) -> Floats:

@@ -62,10 +62,10 @@ def _metrics(values: dict[str, Any]) -> list[str]:
     if "mean_cost" in values:
         remark = _baseline("always the same answer, at least", values["least_constant_cost"])
         lines.append(f"cost       {digits(values['mean_cost'])}   (the mean per row; {remark})")
-    if (own := values.get("positive")) is not None:
+    if (of_positive := values.get("positive")) is not None:
         figures = [("precision", "precision"), ("recall", "recall"), ("specificity", "specificity"), ("F1", "f1")]
-        shares = ", ".join(f"{name} {digits(own[key])}" for name, key in figures)
-        lines.append(f"positive   {shown(own['class'])}: {shares}")
+        shares = ", ".join(f"{name} {digits(of_positive[key])}" for name, key in figures)
+        lines.append(f"positive   {shown(of_positive['class'])}: {shares}")
     if folds := values.get("folds"):
         lines.append(f"folds      {len(folds)}   (accuracy from {digits(min(folds))} to {digits(max(folds))})")
     if intervals:

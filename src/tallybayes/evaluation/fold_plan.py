@@ -112,7 +112,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     n = request.folds or 10
     has_texts = any(field.is_text for field in model.schema.columns.values())
     if request.holdout is None and not request.columns and not has_texts:
-        return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
+        return FoldPlan(n, range(n), lambda: _stratify(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     rows = _DividedRows.read(request, source, model, label, wanted)
     source.bad = bad
@@ -157,9 +157,9 @@ class _DividedRows:
             labels = find_labels(table, label, model.schema)
             known = np.flatnonzero(labels.codes >= 0)
             if request.group is not None:
-                own = encode_labels(request.group, table.columns[request.group])
-                keys = [*own.keys, _MISSING]
-                result.groups += [keys[code] for code in own.codes[known].tolist()]
+                groups = encode_labels(request.group, table.columns[request.group])
+                keys = [*groups.keys, _MISSING]
+                result.groups += [keys[code] for code in groups.codes[known].tolist()]
             elif request.time is not None:
                 times.append(row_times(table, request.time)[known])
             elif request.holdout is None:
@@ -186,8 +186,8 @@ def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple
 def _together(source: Source, table: Table, together: NearCopies, folds: Parts) -> Parts:
     """The folds of the rows of a table, near-copied texts in one; those of rows that are skipped do not matter."""
     result = folds.copy()
-    for part, own in source.good(table, lambda one: together(one, folds[_places(table, one)])):
-        result[_places(table, part)] = own
+    for part, part_folds in source.good(table, lambda one: together(one, folds[_places(table, one)])):
+        result[_places(table, part)] = part_folds
     return result
 
 
@@ -202,7 +202,7 @@ def _words_of_copies(n_moved: int) -> str:
     return f"near copies of a text are in one fold ({n_moved:,} rows were moved)" if n_moved else ""
 
 
-def _stratified(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
+def _stratify(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
     return lambda table, labels: assign(labels)
 
 
@@ -269,20 +269,20 @@ def _by_hash(rows: _DividedRows, request: FoldRequest) -> tuple[Parts, str]:
     copies[order] = np.arange(len(ordered)) - np.repeat(first, np.diff(np.append(first, len(ordered))))
     salt = np.frombuffer(_digest("", request.seed), np.uint64)
     copies[rows.is_text] = 0  # near-copied texts are all on one side
-    mixed = _mixed(_mixed(rows.hashes ^ salt) + copies)
+    mixed = _mix(_mix(rows.hashes ^ salt) + copies)
     parts = np.zeros(len(mixed), np.int64)
     codes = {label: code for code, label in enumerate(dict.fromkeys(rows.classes))}
     classes = np.array([codes[label] for label in rows.classes], np.int64)
     for code in codes.values():
-        own = np.flatnonzero(classes == code)
-        n_held = round(request.holdout * len(own))
-        parts[own] = (mixed[own] <= np.sort(mixed[own])[n_held - 1]) if n_held else 0
+        members = np.flatnonzero(classes == code)
+        n_held = round(request.holdout * len(members))
+        parts[members] = (mixed[members] <= np.sort(mixed[members])[n_held - 1]) if n_held else 0
     if not parts.any() or parts.all():
         raise DataError("enough rows for both parts of the hold-out", got=Described(f"{len(parts)} rows"))
     return parts, ", of every class by the hashes of its rows"
 
 
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Each number scrambled (the finaliser of splitmix64, Steele, Lea and Flood 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

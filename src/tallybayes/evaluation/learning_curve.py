@@ -84,7 +84,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, found in _evaluated(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
+        for size, found in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
             for model, one in zip(MODELS, found, strict=True):
                 evaluations[model, size].append(one)
             done += size
@@ -108,17 +108,17 @@ class _LabelledRows:
         """All rows of a source that have a label and can be counted."""
         tables = []
         for table in source.batches(columns_to_read(empty.schema, label)):
-            for part, _ in source.good(table, partial(_fitted, empty, label)):
+            for part, _ in source.good(table, partial(_fit, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
         table = concatenated(tables)
         labels = find_labels(table, label, empty.schema)
         if len(labels.keys) < 2:
-            check_value(_fitted(empty, label, table), label, source)
+            check_value(_fit(empty, label, table), label, source)
             raise DataError("rows of at least two classes", got=labels.keys)
         return cls(table, labels, label, Design(table, empty.schema))
 
 
-def _fitted(empty: Model, label: Any, table: Table) -> Model:
+def _fit(empty: Model, label: Any, table: Table) -> Model:
     model = empty.copy()
     model.learn(table, label=label)
     return model
@@ -140,12 +140,12 @@ def _nested(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> R
     rows = rng.permutation(rows)
     place = np.empty(len(rows))
     for code in np.unique(codes[rows]):
-        own = np.flatnonzero(codes[rows] == code)
-        place[own] = (np.arange(len(own)) + 0.5) / len(own)
+        members = np.flatnonzero(codes[rows] == code)
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
     return rows[np.argsort(place, kind="stable")]
 
 
-def _evaluated(
+def _evaluate(
     data: _LabelledRows, empty: Model, weights: Weighting, order: Rows, test: Rows, sizes: list[int]
 ) -> Iterator[tuple[int, tuple[Evaluation, ...]]]:
     """The three models evaluated on the test rows, for every size; naive Bayes only learns the rows that are new."""

@@ -34,7 +34,7 @@ from tallybayes.evaluation.ranking_metrics import NAMES, matthews_correlation, r
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 
 __all__ = ["Evaluation"]
 
@@ -42,7 +42,7 @@ _BINS = 10  # for the calibration error
 
 
 @dataclass(eq=False, repr=False)
-class Evaluation(Viewed):
+class Evaluation(ResultView):
     """Sums over evaluated rows, from which all metrics are derived. Print it.
 
     >>> found = Evaluation()
@@ -216,11 +216,11 @@ class Evaluation(Viewed):
 
     def of_positive(self) -> dict[str, Any]:
         """Precision, recall, specificity, F1, AUC and ranking of the class `positive` against the rest."""
-        own = next(row for row in self.per_class() if row["class"] == self.positive)
+        metrics = next(row for row in self.per_class() if row["class"] == self.positive)
         others = {pair: n for pair, n in self.confusion.items() if pair[0] != self.positive and pair[1] is not None}
         wrong = sum(n for pair, n in others.items() if pair[1] == self.positive)
         specificity = 1 - _ratio(wrong, sum(others.values()))
-        return own | {"specificity": specificity}
+        return metrics | {"specificity": specificity}
 
     @property
     def auc(self) -> float:
@@ -251,8 +251,8 @@ class Evaluation(Viewed):
         return self._mean_ranking("lift", self.per_class())
 
     def _mean_ranking(self, name: str, per_class: list[dict[str, Any]]) -> float:
-        own = auc_classes(self.classes) if self.positive is None else [self.positive]
-        values = [row[name] for row in per_class if row["class"] in own and not np.isnan(row[name])]
+        labels = auc_classes(self.classes) if self.positive is None else [self.positive]
+        values = [row[name] for row in per_class if row["class"] in labels and not np.isnan(row[name])]
         return _ratio(sum(values), len(values))
 
     @property

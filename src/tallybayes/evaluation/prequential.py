@@ -57,7 +57,7 @@ class Prequential:
         names = ("accuracy", "log_loss")
         lines = [
             [str(row["rows"]), *(digits(row[name]) for name in names), *(digits(row[f"last_{name}"]) for name in names)]
-            for row in _thinned(self.rows)
+            for row in _thin(self.rows)
         ]
         header = ["rows", "accuracy", "log loss", "last accuracy", "last log loss"]
         remark = "(accuracy and log loss of all rows so far; last: of the rows since the line above)"
@@ -160,7 +160,7 @@ class _StreamEvaluation:
         }
 
 
-def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _thin(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """At most `_LINES` points of a curve, each with the means of the blocks since the one before."""
     kept = []
     for places in np.array_split(np.arange(len(rows)), min(len(rows), _LINES)):

@@ -32,9 +32,9 @@ def ranking_metrics(score: Floats, positive: NDArray[np.bool_], weights: Floats 
     0.5
     """
     order = np.argsort(-score, kind="stable")
-    own = np.ones(len(order)) if weights is None else weights[order]
+    row_weights = np.ones(len(order)) if weights is None else weights[order]
     ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True)[: len(order)])
-    rows, hits = np.cumsum(own)[ends], np.cumsum(np.where(positive[order], own, 0.0))[ends]
+    rows, hits = np.cumsum(row_weights)[ends], np.cumsum(np.where(positive[order], row_weights, 0.0))[ends]
     n_rows, n_own = (float(total[-1]) if len(ends) else 0.0 for total in (rows, hits))
     if not n_own:
         return dict.fromkeys(NAMES, float("nan"))
@@ -54,8 +54,10 @@ def ranking_by_class(scores: Scores) -> list[dict[str, float]]:
     for place in range(len(scores.classes)):
         positive = scores.codes == place
         is_defined = scores.known[positive].any() and not positive.all()
-        own = ranking_metrics(scores.proba[:, place], positive) if is_defined else dict.fromkeys(NAMES, float("nan"))
-        result.append(own)
+        metrics = (
+            ranking_metrics(scores.proba[:, place], positive) if is_defined else dict.fromkeys(NAMES, float("nan"))
+        )
+        result.append(metrics)
     return result
 
 

@@ -53,7 +53,7 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise DataError("a column of times", got=str(kind), column=name, hint=_HINT)
     texts: list[str | None] = column.to_pylist()
-    parsed = {text: _parsed(text) for text in dict.fromkeys(texts)}
+    parsed = {text: _parse(text) for text in dict.fromkeys(texts)}
     for row, text in enumerate(texts):
         if text is not None and text.strip() and parsed[text] is None:
             raise DataError("a time", got=text, column=name, row=row, hint=_HINT)
@@ -67,7 +67,7 @@ def _floats(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _parsed(text: str | None) -> tuple[str, float] | None:
+def _parse(text: str | None) -> tuple[str, float] | None:
     """Whether a text is a number or a date, and its value; None if it is neither."""
     plain = (text or "").strip()
     with contextlib.suppress(ValueError):

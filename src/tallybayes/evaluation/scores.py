@@ -112,11 +112,11 @@ class KeptRows:
             raise UnsupportedError("too many rows to keep them all", hint=hint)
         classes = sort_keys({label for part in self.parts for label in part.classes})
         aligned = [part.aligned(classes) for part in self.parts]
-        self.parts = aligned if len(aligned) == 1 else [_concatenated(classes, aligned)]
+        self.parts = aligned if len(aligned) == 1 else [_concatenate(classes, aligned)]
         return self.parts[0]
 
 
-def _concatenated(classes: list[Any], parts: list[Scores]) -> Scores:
+def _concatenate(classes: list[Any], parts: list[Scores]) -> Scores:
     nothing = np.zeros(0, np.int32)
     return Scores(
         classes,

@@ -12,7 +12,7 @@ from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
 from tallybayes.scoring.snapshot import Snapshot
 
@@ -23,7 +23,7 @@ _ROWS = 40  # a column with more rows than this is cut when printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Description(Viewed):
+class Description(ResultView):
     """Class prior, families with their reasons, and a table of parameters per column; print it."""
 
     classes: list[dict[str, Any]]
@@ -70,7 +70,7 @@ class Description(Viewed):
 
     def to_frame(self) -> Any:
         """The parameters of all columns as one pandas DataFrame: column, class, and the parameters of its family."""
-        rows = [{"column": name, **row} for name, own in self.columns.items() for row in own]
+        rows = [{"column": name, **row} for name, rows_of_column in self.columns.items() for row in rows_of_column]
         return data_frame(rows, None if rows else ["column", "class"])
 
     def _parts(self) -> list[str | TextGrid]:
@@ -103,7 +103,7 @@ def described_with_intervals(snapshot: Snapshot, level: float) -> Description:
         low, high = beta_interval(alpha, alpha.sum(), level)
         ends = zip(classes, low.tolist(), high.tolist(), strict=True)
         classes = [row | {"low": below, "high": above} for row, below, above in ends]
-    parameters = {name: columns.get(name, own) for name, own in plain.columns.items()}
+    parameters = {name: columns.get(name, rows) for name, rows in plain.columns.items()}
     return Description(classes, state.schema, parameters, {name: note for name, note in notes.items() if note})
 
 

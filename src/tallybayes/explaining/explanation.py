@@ -22,7 +22,7 @@ from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
 from tallybayes.families.predictive import TokenEvidence
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame, text_view
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame, text_view
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns
 from tallybayes.scoring.snapshot import Snapshot
@@ -34,7 +34,7 @@ _WORDS = 10  # of a text that are shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Viewed):
+class Explanation(ResultView):
     """The score of one row as a sum. All logs are natural; arrays have one entry per class.
 
     posterior: how the model turns the sum into probabilities and an answer.
@@ -314,18 +314,18 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
 
     def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts | None]:
         parts = scorer.evidence(columns, n_rows)
-        own = {name: part for name, part in parts.items() if name not in derived}
-        return own, DerivedParts.of(schema, predictives, columns) if derived else None
+        plain = {name: part for name, part in parts.items() if name not in derived}
+        return plain, DerivedParts.of(schema, predictives, columns) if derived else None
 
     batches = snapshot.worked_batches(data, work)
-    return [one for table, (own, cells) in batches for one in _explained(snapshot, own, cells, table)]
+    return [one for table, (plain, cells) in batches for one in _explain_batch(snapshot, plain, cells, table)]
 
 
-def _explained(
-    snapshot: Snapshot, own: dict[str, Floats], derived: DerivedParts | None, table: Table
+def _explain_batch(
+    snapshot: Snapshot, plain: dict[str, Floats], derived: DerivedParts | None, table: Table
 ) -> list[Explanation]:
     """The explanation of every row of a table, given the contributions of its columns to log P(class, row)."""
-    scorer, parts = snapshot.scorer, own if derived is None else derived.added_to(own)
+    scorer, parts = snapshot.scorer, plain if derived is None else derived.added_to(plain)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     named = {} if derived is None else derived.named
@@ -343,7 +343,7 @@ def _explained(
             snapshot.posterior,
             inseparable,
             None if derived is None else derived.row(row),
-            {name: part[row] for name, part in own.items()},
+            {name: part[row] for name, part in plain.items()},
         )
         for row in range(table.n_rows)
     ]
@@ -351,8 +351,8 @@ def _explained(
 
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
     """The values of a row by column; of an interaction, those of its inputs."""
-    own = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    return own | {name: [own.get(one) for one in inputs] for name, inputs in named.items()}
+    values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
+    return values | {name: [values.get(one) for one in inputs] for name, inputs in named.items()}
 
 
 def _text(raw: Any, row: int) -> bytes | None:

@@ -176,8 +176,8 @@ def _against(
     def wins(count: int) -> bool:
         kept = np.ones(len(names), bool)
         kept[order[:count]] = False
-        own, other = _added_up(fixed[pair], table[kept][:, pair])
-        return bool(other > own or (other == own and rival < winner))
+        score, other = _added_up(fixed[pair], table[kept][:, pair])
+        return bool(other > score or (other == score and rival < winner))
 
     if np.isneginf(fixed[rival]) or not wins(len(order)):
         return None
@@ -190,9 +190,9 @@ def _against(
 
 def _odds(table: Floats, winner: int, rival: int) -> Floats:
     """What parts add to the log odds; nothing where both are ruled out."""
-    own, other = table[:, winner], table[:, rival]
+    score, other = table[:, winner], table[:, rival]
     with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(own) & np.isneginf(other), 0.0, own - other)
+        return np.where(np.isneginf(score) & np.isneginf(other), 0.0, score - other)
 
 
 def _added_up(fixed: Floats, table: Floats) -> Floats:

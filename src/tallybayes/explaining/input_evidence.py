@@ -46,7 +46,7 @@ def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Float
     )
     for i in order:
         codes[:, i] = column.codes[:, i]
-        now = _scored(predictive, Cells(codes, column.sizes))
+        now = _score(predictive, Cells(codes, column.sizes))
         by = np.where(np.isneginf(now) & ~ruled_out, i, by)
         ruled_out = np.isneginf(now)
         now = np.where(ruled_out, before, now)
@@ -56,7 +56,7 @@ def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Float
     return result
 
 
-def _scored(predictive: Predictive, column: Cells) -> Floats:
+def _score(predictive: Predictive, column: Cells) -> Floats:
     out = np.zeros((len(column), predictive.n_classes))
     predictive.bind([column])(out, 0, len(out))
     return out
@@ -79,7 +79,7 @@ class DerivedColumn:
     def contributions(self) -> dict[str, Floats]:
         """What it adds, (rows, classes), by the names under which it is shown."""
         if not self.is_divided:
-            return {self.name: _scored(self.predictive, self.cells)}
+            return {self.name: _score(self.predictive, self.cells)}
         return dict(zip(self.inputs, input_evidence(self.predictive, self.cells), strict=True))
 
 
@@ -92,7 +92,7 @@ class DerivedParts:
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
         """The derived columns that are shown by their own names, and their inputs."""
-        return {own.name: own.inputs for own in self.derived if not own.is_divided}
+        return {one.name: one.inputs for one in self.derived if not one.is_divided}
 
     @classmethod
     def of(
@@ -103,7 +103,7 @@ class DerivedParts:
         for name, field in schema.derived.items():
             column = columns[name]
             if name in predictives and isinstance(column, Cells) and field.family is not None:
-                inputs, is_divided = tuple(own.column for own in field.reader.inputs), not field.family.is_correction
+                inputs, is_divided = tuple(one.column for one in field.reader.inputs), not field.family.is_correction
                 found.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
         return cls(tuple(found)) if found else None
 
@@ -111,8 +111,8 @@ class DerivedParts:
         """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
         result = dict(parts)
         for column in self.derived:
-            for name, own in column.contributions().items():
-                result[name] = result[name] + own if name in result else own
+            for name, contribution in column.contributions().items():
+                result[name] = result[name] + contribution if name in result else contribution
         return dict(sorted(result.items()))
 
     def row(self, row: int) -> DerivedParts:
@@ -124,7 +124,7 @@ class DerivedParts:
         total: Floats | None = None
         for column in self.derived:
             there, cells = kept[:, [names.index(name) for name in column.inputs]], column.cells
-            scores = _scored(column.predictive, Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes))
+            scores = _score(column.predictive, Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes))
             total = scores if total is None else total + scores
         assert total is not None
         return total

@@ -37,8 +37,8 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
                     and not predictive.samples_are_counted(number)
                 ):
                     values = np.round(np.asarray(values, np.float64))
-                for column, own in _by_column(schema, name, values):
-                    for row, value in zip(rows.tolist(), own, strict=True):
+                for column, column_values in _by_column(schema, name, values):
+                    for row, value in zip(rows.tolist(), column_values, strict=True):
                         columns[column][row] = _plain(value)
     for name, values in columns.items():
         if schema.columns[name].reader.is_whole and all(value is None or _is_whole(value) for value in values):
@@ -56,7 +56,7 @@ def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:
     inputs = schema.columns[name].reader.inputs if name in schema.columns else ()
     if not inputs:
         return [(name, values)]
-    return [(own.column, [own.value(cell) for cell in values[:, i].tolist()]) for i, own in enumerate(inputs)]
+    return [(one.column, [one.value(cell) for cell in values[:, i].tolist()]) for i, one in enumerate(inputs)]
 
 
 def _is_whole(value: Any) -> bool:

@@ -26,7 +26,7 @@ from tallybayes.model.current_state import ONE_ROW, Change, CurrentState, Readin
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
 from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
-from tallybayes.notebook_view import TextGrid, Viewed
+from tallybayes.notebook_view import ResultView, TextGrid
 from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.snapshot import Snapshot, checked_row
 from tallybayes.state.calibration import Calibration
@@ -40,7 +40,7 @@ from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
 __all__ = ["Change", "Model"]
 
 
-class Model(Viewed):
+class Model(ResultView):
     """A naive Bayes model. Made by `tallybayes.fit` or `tallybayes.from_probabilities`.
 
     >>> import tallybayes as tb

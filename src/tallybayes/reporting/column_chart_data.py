@@ -265,10 +265,10 @@ def _words(
     for code in codes:
         others = np.delete(adds, code, axis=1).mean(axis=1) if len(names) > 1 else 0.0
         lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST, _MOST)
-        own = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
+        words = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
         bars += [
             {"word": _short(shorten_word(shown(tokens[i]))), "class": names[code], "lead": float(lead[i]), "rank": rank}
-            for rank, i in enumerate(own)
+            for rank, i in enumerate(words)
         ]
     few, what = [names[code] for code in codes], "log odds against the other classes"
     return ColumnChartData(column, family, "words", bars, few, what)

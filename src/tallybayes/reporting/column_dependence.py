@@ -67,8 +67,8 @@ def information_given_class(first: NDArray[np.int16], second: NDArray[np.int16],
     joint = np.bincount((c * shape[1] + a) * shape[2] + b, minlength=shape[0] * shape[1] * shape[2]).reshape(shape)
     by_class, with_a, with_b = joint.sum(axis=(1, 2)), joint.sum(axis=2), joint.sum(axis=1)
     k, i, j = np.nonzero(joint)
-    own = joint[k, i, j]
-    information = float((own * np.log(own * by_class[k] / (with_a[k, i] * with_b[k, j]))).sum()) / n
+    n_rows = joint[k, i, j]
+    information = float((n_rows * np.log(n_rows * by_class[k] / (with_a[k, i] * with_b[k, j]))).sum()) / n
     freedom = (np.count_nonzero(with_a, axis=1) - 1) * (np.count_nonzero(with_b, axis=1) - 1)
     chance = float(freedom[by_class > 0].sum())  # 2 n I is about chi-squared distributed if there is no dependence
     is_clear = 2 * n * information > chance + _CLEAR * np.sqrt(2 * chance)

@@ -40,11 +40,11 @@ def add_column_charts(page: Page, context: ReportContext) -> None:
         content.append(class_picker(pickable_classes(context.model), context.drawn_classes, name="columns"))
     content.append(_grid(page, context, drawn))
     if hidden:
-        content.append(_folded(f"{len(hidden)} more columns with less information", _grid(page, context, hidden)))
+        content.append(_fold(f"{len(hidden)} more columns with less information", _grid(page, context, hidden)))
     if useless:
         room = max(0, _DRAWN - len(drawn) - len(hidden))
         text = f"{len(useless)} columns that tell nothing about the class (less than {_NOTHING} nats per row)"
-        content.append(_folded(text, _grid(page, context, useless[:room]), _rest(context, useless[room:])))
+        content.append(_fold(text, _grid(page, context, useless[:room]), _rest(context, useless[room:])))
     content.append(_rest(context, useful[_DRAWN:]))
     sentence = (
         "The distribution of each column within each class, as estimated by the model; where nearly all rows have one "
@@ -78,7 +78,7 @@ def _figure(page: Page, context: ReportContext, name: str, one: ColumnChartData)
     )
 
 
-def _folded(text: str, *content: Markup) -> Markup:
+def _fold(text: str, *content: Markup) -> Markup:
     return tag("details", tag("summary", text), *content, class_="fold")
 
 

@@ -46,9 +46,9 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
 
 def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
     odds = one.explanation.log_odds(one.answer, one.label)
-    own = {name: value * DECIBANS for name, value in odds.items() if name}
-    most = sorted((name for name in own if own[name] >= _LEAST), key=lambda name: -own[name])[:_REASONS]
-    why = "; ".join(f"{name} = {_value(one, name)} ({signed(own[name])} dB)" for name in most)
+    decibans = {name: value * DECIBANS for name, value in odds.items() if name}
+    most = sorted((name for name in decibans if decibans[name] >= _LEAST), key=lambda name: -decibans[name])[:_REASONS]
+    why = "; ".join(f"{name} = {_value(one, name)} ({signed(decibans[name])} dB)" for name in most)
     codes = [context.model.classes.index(label) for label in (one.answer, one.label)]
     place = len(context.data.examples) + number
     button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])

@@ -75,7 +75,7 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
     reliable, roc = reliability_rows(evaluation, labels), roc_rows(evaluation, labels)
     found, gained = precision_recall_rows(evaluation, labels), gain_rows(evaluation, labels)
     scored = score_rows(evaluation, labels, OTHERS)
-    own = [row for row in scored if "of" not in row]
+    of_class = [row for row in scored if "of" not in row]
 
     def figure(
         name: str, chart: Chart, *, keys: Sequence[str], header: Sequence[str], data: Any, **more: Any
@@ -94,7 +94,7 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             description="Histogram of the predicted probabilities of each class",
             header=["from", "to", "rows", "share"],
             keys=["class", "low", "high", "rows", "share"],
-            data=own,
+            data=of_class,
         ),
         figure(
             "reliability",

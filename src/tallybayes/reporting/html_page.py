@@ -73,9 +73,9 @@ class Page:
             tag("details", tag("summary", "Values as a table"), table(header, shown, description + cut)),
         )
 
-    def use(self, script: str, **data: Any) -> None:
-        """Add a script, and its data by the ids of their elements."""
-        self._scripts.append(_asset(script))
+    def use(self, *files: str, **data: Any) -> None:
+        """Add a script, a module of one or several files, and its data by the ids of their elements."""
+        self._scripts.append("\n".join(map(_asset, files)))
         self._data |= data
 
     def render(self, head: Markup, foot: str) -> str:
@@ -86,7 +86,8 @@ class Page:
         links = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in self._sections]
         data = {"charts": self._specs} | {name.replace("_", "-"): value for name, value in self._data.items()}
         held = [tag("script", as_json(value), type="application/json", id=name) for name, value in data.items()]
-        scripts = [_library(vl_convert), _asset("page.js"), *self._scripts]
+        scripts = [tag("script", Markup(text)) for text in (_library(vl_convert), _asset("page.js"))]
+        scripts += [tag("script", Markup(text), type="module") for text in self._scripts]
         body = tag(
             "body",
             tag("a", "Skip to the content", href="#content", class_="skip"),
@@ -99,7 +100,7 @@ class Page:
             ),
             tag("noscript", tag("p", "The charts need JavaScript; their values are in the tables.")),
             *held,
-            *(tag("script", Markup(script)) for script in scripts),
+            *scripts,
         )
         page_head = tag(
             "head",
@@ -141,14 +142,14 @@ def _spec(
     for part in ("config", "$schema"):
         spec.pop(part, None)
     spec["datasets"] = {
-        key: [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        key: [{name: _round(value) for name, value in row.items()} for row in rows]
         for key, rows in spec.get("datasets", {}).items()
     }
     meta = {"usermeta": without_line_ends({"picks": list(picks), "words": dict(words or {})})} if picks else {}
     return {**spec, **meta, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
 
 

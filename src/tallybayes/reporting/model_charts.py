@@ -97,7 +97,7 @@ def _steps(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
             alt.Tooltip("p:Q", title=one.what, format=".4f"),
         ],
     )
-    return _filled(base, one, every, "step-after")
+    return _fill(base, one, every, "step-after")
 
 
 def _curve(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
@@ -107,10 +107,10 @@ def _curve(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
         y=alt.Y("p:Q", title=one.what, stack=None),
         tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=one.what, format=".4g")],
     )
-    return _filled(base, one, every, "linear" if one.what == "density" else "step")
+    return _fill(base, one, every, "linear" if one.what == "density" else "step")
 
 
-def _filled(base: Any, one: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
+def _fill(base: Any, one: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
     alt = altair()
     line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(
         stroke=alt.Stroke("class:N", title="class", scale=colours(one.classes, every)),

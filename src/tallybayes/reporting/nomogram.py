@@ -53,7 +53,7 @@ def nomogram(
     shown_columns = [name for name in columns if name not in derived][:_RULERS]
     explanations = [one for _, one in examples]
     drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
-    added = _added(model, drafts)
+    added = _score_marks(model, drafts)
     missing = model.snapshot().scorer.missing
     rulers = [
         {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
@@ -96,8 +96,8 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
     if (steps := part.steps()) is not None:
         return _Draft("steps", steps.edges.tolist(), Reals(steps.inside))
     if family.column is Reals:
-        own = [float(value) for value in used if value is not None]
-        grid = np.unique(np.concatenate([value_grid(part, _POINTS), own]))
+        numbers = [float(value) for value in used if value is not None]
+        grid = np.unique(np.concatenate([value_grid(part, _POINTS), numbers]))
         return _Draft("curve", grid.tolist(), Reals(grid))
     if family.column is Codes:
         keys = list(dict.fromkeys(row["value"] for row in table)) if family.is_ordered else _keys(table, used)
@@ -123,21 +123,21 @@ def _tokens(table: list[dict[str, Any]]) -> list[Any]:
     by_class: dict[Any, list[Any]] = {}
     for row in table:
         by_class.setdefault(row["class"], []).append(row["token"])
-    every = list(dict.fromkeys(token for own in by_class.values() for token in own))
+    every = list(dict.fromkeys(token for tokens in by_class.values() for token in tokens))
     step = max(1, len(every) // _WORDS)
     return every[::step][:_WORDS]
 
 
-def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
+def _score_marks(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
     """The contributions of the marks of every ruler, (marks, classes), with column weights."""
     predictives = model.predictives(weighted=True)
     added = {name: np.zeros((len(draft.column), len(model.classes))) for name, draft in drafts.items()}
     for name, draft in drafts.items():
         predictives[name].bind([draft.column])(added[name], 0, len(added[name]))  # not log_prob: complement has none
     if (missing := model.snapshot().scorer.missing) is not None:
-        for name, own in zip(missing.names, missing.log_present, strict=True):
+        for name, log_present in zip(missing.names, missing.log_present, strict=True):
             if name in added:
-                added[name] += own
+                added[name] += log_present
     return added
 
 

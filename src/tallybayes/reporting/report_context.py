@@ -48,8 +48,8 @@ class ReportContext:
     def columns_by_information(self) -> list[str]:
         """The columns of the model in descending order of information, then derived columns."""
         families, derived = self.model.schema.families, self.model.schema.derived
-        own = [one.column for one in self.data.importance if one.column in families and one.column not in derived]
-        return [*own, *derived]
+        plain = [one.column for one in self.data.importance if one.column in families and one.column not in derived]
+        return [*plain, *derived]
 
     @property
     def has_nomogram(self) -> bool:
@@ -65,9 +65,9 @@ class ReportContext:
     def curve_labels(self) -> list[Any]:
         """The classes with curves that can be picked: all that have rows, at most the hundred most frequent."""
         rows = self.data.evaluation.class_rows
-        own = [label for label in self.model.classes if 0 < rows.get(label, 0) < self.data.evaluation.n_rows]
-        most = set(sorted(range(len(own)), key=lambda i: -rows[own[i]])[:CURVES])
-        return [label for i, label in enumerate(own) if i in most]
+        labels = [label for label in self.model.classes if 0 < rows.get(label, 0) < self.data.evaluation.n_rows]
+        most = set(sorted(range(len(labels)), key=lambda i: -rows[labels[i]])[:CURVES])
+        return [label for i, label in enumerate(labels) if i in most]
 
     @cached_property
     def drawn_classes(self) -> list[str]:

@@ -24,9 +24,8 @@ from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
+from tallybayes.reporting.column_cells import JudgedColumns, learned_cells
 from tallybayes.reporting.held_out_importance import HeldOutImportance
-from tallybayes.reporting.judged_columns import JudgedColumns
-from tallybayes.reporting.learned_cells import learned_cells
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source, Stream
 from tallybayes.tables.table import Table
@@ -80,7 +79,7 @@ def collect(
         rows = check_integer("rows", rows, at_least=1)
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    work = partial(_collected, model, snapshot, label, rows)
+    work = partial(_collect, model, snapshot, label, rows)
     found = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
     found.evaluation.bad = 0 if source.bad is None else source.bad.count
     if not found.evaluation.n_rows:
@@ -95,7 +94,7 @@ def _evaluation(found: ReportData) -> Evaluation:
     return found.evaluation
 
 
-def _collected(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
+def _collect(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
     """The data of a report on scored batches."""
     held_out, description = HeldOutImportance(), model.describe()
     found = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
@@ -106,11 +105,11 @@ def _collected(model: Model, snapshot: Snapshot, label: Any, rows: int | None, b
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
         add_rows(found.evaluation, snapshot, log_proba, labels)
-        own = _own_codes(model, labels)
+        codes = _class_codes(model, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a few of the rows: the whole table was read before
-            _add_columns(found, held_out, model, table, own)
-            _add_mistakes(found, model, table, log_proba, own)
+            _add_columns(found, held_out, model, table, codes)
+            _add_mistakes(found, model, table, log_proba, codes)
         found.n_rows += table.n_rows
         if found.n_rows == rows:
             break
@@ -126,7 +125,7 @@ def _use_leave_one_out(found: ReportData, model: Model, source: Source, label: A
     found.importance, found.n_importance_rows = list(found_importance.columns), found_importance.n_rows
 
 
-def _own_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
+def _class_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
     """For every row the code of its class, -1 for none."""
     place = {key: i for i, key in enumerate(model.classes)}
     lookup = np.array([*(place.get(key, -1) for key in labels.keys), -1], np.int64)
@@ -134,10 +133,10 @@ def _own_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
 
 
 def _add_columns(
-    found: ReportData, held_out: HeldOutImportance, model: Model, table: Table, own: NDArray[np.int64]
+    found: ReportData, held_out: HeldOutImportance, model: Model, table: Table, codes: NDArray[np.int64]
 ) -> None:
     """Add some rows to the importance, cells and missing values of the columns, and keep a few as examples."""
-    known = np.flatnonzero(own >= 0)
+    known = np.flatnonzero(codes >= 0)
     cells = len(model.schema.families) * len(model.classes)
     n = min(len(known), _PER_BATCH, _IMPORTANCE_ROWS - held_out.n_rows, max(_EXAMPLES, _CELLS // max(cells, 1)))
     if n <= 0:
@@ -148,19 +147,19 @@ def _add_columns(
     for _, (columns, parts) in snapshot.worked_batches(
         table.take(picked), lambda columns, n_rows: (columns, evidence(columns, n_rows))
     ):
-        held_out.add(model, parts, own[picked])
-        found.columns.add(columns, own[picked])
+        held_out.add(model, parts, codes[picked])
+        found.columns.add(columns, codes[picked])
     if not found.examples:
-        rows = picked[_balanced(own[picked], _EXAMPLES)]
+        rows = picked[_pick_balanced(codes[picked], _EXAMPLES)]
         explained = zip(rows.tolist(), model.explain(table.take(rows)), strict=True)
-        found.examples = [(found.n_rows + number, model.classes[own[number]], one) for number, one in explained]
+        found.examples = [(found.n_rows + number, model.classes[codes[number]], one) for number, one in explained]
 
 
-def _add_mistakes(found: ReportData, model: Model, table: Table, log_proba: Floats, own: NDArray[np.int64]) -> None:
+def _add_mistakes(found: ReportData, model: Model, table: Table, log_proba: Floats, codes: NDArray[np.int64]) -> None:
     """Keep the rows with wrong answers of the greatest probability."""
     proba = np.exp(log_proba)
     answers = model.snapshot().posterior.answer_codes(proba)
-    wrong = np.flatnonzero((own >= 0) & (answers >= 0) & (answers != own))
+    wrong = np.flatnonzero((codes >= 0) & (answers >= 0) & (answers != codes))
     found.n_mistakes += len(wrong)
     p = proba[wrong, answers[wrong]]
     least = found.mistakes[-1].probability if len(found.mistakes) == _MISTAKES else -1.0
@@ -170,16 +169,16 @@ def _add_mistakes(found: ReportData, model: Model, table: Table, log_proba: Floa
     rows = wrong[first]
     explained = zip(rows.tolist(), p[first].tolist(), model.explain(table.take(rows)), strict=True)
     found.mistakes += [
-        Mistake(found.n_rows + row, model.classes[own[row]], model.classes[answers[row]], probability, one)
+        Mistake(found.n_rows + row, model.classes[codes[row]], model.classes[answers[row]], probability, one)
         for row, probability, one in explained
     ]
     found.mistakes = sorted(found.mistakes, key=lambda one: -one.probability)[:_MISTAKES]
 
 
-def _balanced(codes: NDArray[np.int64], n: int) -> list[int]:
+def _pick_balanced(codes: NDArray[np.int64], n: int) -> list[int]:
     """The positions of n rows, stratified by class.
 
-    >>> _balanced(np.array([0, 0, 0, 1, 0]), 3)
+    >>> _pick_balanced(np.array([0, 0, 0, 1, 0]), 3)
     [0, 1, 3]
     """
     by_class = [np.flatnonzero(codes == code).tolist() for code in np.unique(codes)]

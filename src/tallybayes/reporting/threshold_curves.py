@@ -47,8 +47,8 @@ def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[
     >>> counts_at(np.array([0.2, 0.9, 0.8]), np.array([False, True, False]), np.array([0.0, 0.5, 0.85]))
     ([1, 1, 1], [2, 1, 0])
     """
-    own, others = (np.sort(p[kept]) for kept in (is_class, ~is_class))
-    above = [len(ordered) - np.searchsorted(ordered, at, side="left") for ordered in (own, others)]
+    scores, others = (np.sort(p[kept]) for kept in (is_class, ~is_class))
+    above = [len(ordered) - np.searchsorted(ordered, at, side="left") for ordered in (scores, others)]
     return above[0].tolist(), above[1].tolist()
 
 
@@ -81,8 +81,8 @@ def gain_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, A
         fpr, tpr, at = evaluation.roc(label)
         n_own = evaluation.class_rows.get(label, 0)
         taken = (tpr * n_own + fpr * (n - n_own)) / max(n, 1)
-        own = _rows(label, {"taken": taken, "found": tpr}, at, _points(labels))
-        rows += [row | {"lift": row["found"] / row["taken"] if row["taken"] else None} for row in own]
+        points = _rows(label, {"taken": taken, "found": tpr}, at, _points(labels))
+        rows += [row | {"lift": row["found"] / row["taken"] if row["taken"] else None} for row in points]
     return rows
 
 
@@ -107,7 +107,7 @@ def _rows(label: Any, axes: dict[str, Floats], at: Floats, n_points: int = _POIN
     return [
         {"class": shown(label), "step": step, "threshold": min(float(at[i]), 1.0)}
         | {name: float(values[i]) for name, values in axes.items()}
-        for step, i in enumerate(_thinned(x, y, n_points))
+        for step, i in enumerate(_pick_points(x, y, n_points))
     ]
 
 
@@ -120,10 +120,10 @@ def reliability_rows(evaluation: Evaluation, labels: Sequence[Any], bins: int = 
     ]
 
 
-def _thinned(x: Floats, y: Floats, n_points: int = _POINTS) -> list[int]:
+def _pick_points(x: Floats, y: Floats, n_points: int = _POINTS) -> list[int]:
     """The positions of points evenly spaced along a curve, including both ends.
 
-    >>> _thinned(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    >>> _pick_points(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     [0, 1, 2]
     """
     if len(x) <= n_points:

@@ -30,8 +30,8 @@ def add_threshold(page: Page, context: ReportContext) -> None:
     classes = []
     for label in labels:
         place = scores.classes.index(label)
-        own, others = counts_at(scores.proba[:, place], scores.codes == place, at)
-        classes.append({"name": name_of[label], "above": own, "others": others})
+        above, others = counts_at(scores.proba[:, place], scores.codes == place, at)
+        classes.append({"name": name_of[label], "above": above, "others": others})
     wanted = context.model.classes[context.rarest_class] if rule.positive is None else rule.positive
     chosen = labels.index(wanted) if wanted in labels else 0
     model = context.provenance.get("model", _MODEL)
@@ -108,6 +108,6 @@ def _costs_of_rule(context: ReportContext, label: Any) -> tuple[float, float]:
     rule, classes = context.model.decision, list(context.model.classes)
     if len(classes) != 2 or not rule.costs:
         return 1.0, 1.0
-    own = classes.index(label)
+    code = classes.index(label)
     costs = rule.cost_table(classes)
-    return float(costs[1 - own, own]), float(costs[own, 1 - own])
+    return float(costs[1 - code, code]), float(costs[code, 1 - code])

@@ -25,17 +25,17 @@ def learn(
     label, sample_weight: names of columns, if they are not those that the model was fitted with.
     widths: how many partial sums are left after each level of the tree that combines them.
     """
-    return _changed(model, df, "learn", label, sample_weight, widths)
+    return _change(model, df, "learn", label, sample_weight, widths)
 
 
 def forget(
     model: Model, df: Any, *, label: str | None = None, sample_weight: str | None = None, widths: Sequence[int] = WIDTHS
 ) -> Change:
     """Subtract the rows of a DataFrame from a model, as `Model.forget`."""
-    return _changed(model, df, "forget", label, sample_weight, widths)
+    return _change(model, df, "forget", label, sample_weight, widths)
 
 
-def _changed(
+def _change(
     model: Model, df: Any, verb: Literal["learn", "forget"], label: Any, sample_weight: Any, widths: Sequence[int]
 ) -> Change:
     rows, schema = SparkRows(df), model.schema

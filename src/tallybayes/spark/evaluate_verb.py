@@ -55,8 +55,8 @@ def evaluate(
     names = [name for name in rows.types if name in needed]
     rows.check_types(names)
     rows.tell_other_cases(columns_to_read(model.schema))
-    own = {name: form for name, form in forms.items() if name in names}
-    scorer = _evaluator(dumps(model), names, own, str(label))
+    forms_in_use = {name: form for name, form in forms.items() if name in names}
+    scorer = _evaluator(dumps(model), names, forms_in_use, str(label))
     levels = [*widths, 1]  # the scores of all values together are limited, so the driver gets one value
     total = reduced(rows.selected(names), scorer, combine_evaluations, total_evaluation, widths=levels)
     evaluation = Evaluation() if total is None else total

@@ -38,7 +38,7 @@ class _Parts:
     def __add__(self, other: _Parts) -> _Parts:
         n_cells, arrays = self.n_cells + other.n_cells, self.arrays | other.arrays
         if n_cells > LIMIT:
-            arrays = {number: {"sums": own["sums"]} for number, own in arrays.items()}
+            arrays = {number: {"sums": parts["sums"]} for number, parts in arrays.items()}
         confusion, unknown = self.confusion + other.confusion, self.unknown + other.unknown
         return _Parts(confusion, unknown, self.skipped + other.skipped, n_cells, arrays)
 
@@ -47,8 +47,8 @@ class _Parts:
         confusion = sorted(([a, b, n] for (a, b), n in self.confusion.items()), key=str)
         facts = {"confusion": confusion, "unknown": sorted(self.unknown.items())}
         facts |= {"skipped": self.skipped, "n_cells": self.n_cells}
-        own = sorted(self.arrays.items())
-        tensors = {f"{number}.{name}": array for number, parts in own for name, array in parts.items()}
+        numbered = sorted(self.arrays.items())
+        tensors = {f"{number}.{name}": array for number, parts in numbered for name, array in parts.items()}
         return pack({"content": "evaluation"} | facts, tensors)
 
     @classmethod
@@ -57,8 +57,8 @@ class _Parts:
         facts, tensors = unpack(data)
         arrays: dict[int, Tensors] = {}
         for name, array in tensors.items():
-            number, _, own = name.partition(".")
-            arrays.setdefault(int(number), {})[own] = array
+            number, _, part = name.partition(".")
+            arrays.setdefault(int(number), {})[part] = array
         confusion = Counter({(a, b): n for a, b, n in facts["confusion"]})
         return cls(confusion, Counter(dict(facts["unknown"])), facts["skipped"], facts["n_cells"], arrays)
 

@@ -128,10 +128,10 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     names = {name: [element_name(name, i) for i in range(size)] for name, size in forms.items() if size != BAG}
     for option in ("ignore", "only"):
         if result.get(option) is not None:
-            result[option] = [own for name in result[option] for own in names.get(name, [name])]
+            result[option] = [element for name in result[option] for element in names.get(name, [name])]
     for option in ("families", "smoothing", "missing_as_value"):
         if isinstance(given := result.get(option), Mapping):
-            result[option] = {own: value for name, value in given.items() for own in names.get(name, [name])}
+            result[option] = {element: value for name, value in given.items() for element in names.get(name, [name])}
     return result
 
 
@@ -147,7 +147,7 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
         schema = plan.schema.copy()
         schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
         found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
-        new = {name: own for name, own in found.items() if name not in schema.columns}
+        new = {name: spec for name, spec in found.items() if name not in schema.columns}
         known = left & new.keys()
         if not known:
             break

@@ -144,8 +144,8 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def evaluate(self, dataset: Any) -> Evaluation:
         """Accuracy, log loss, calibration and more, as `tallybayes.evaluate` returns them."""
-        for name, own in self._renamed().items():
-            dataset = dataset.drop(own).withColumnRenamed(name, own)
+        for name, vector in self._renamed().items():
+            dataset = dataset.drop(vector).withColumnRenamed(name, vector)
         return evaluate(self.tally, dataset, self.getLabelCol() if self.isSet(self.labelCol) else None)
 
     def _vector_column(self) -> str | None:
@@ -158,8 +158,8 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def _renamed(self) -> dict[str, str]:
         """The name in the model of the column of vectors, if the Param featuresCol was changed since it was fitted."""
-        given, own = self.getFeaturesCol(), self._vector_column()
-        return {} if given is None or own is None or given == own else {given: own}
+        given, vector = self.getFeaturesCol(), self._vector_column()
+        return {} if given is None or vector is None or given == vector else {given: vector}
 
     def write(self) -> ModelWriter:
         """What saves the Params and the model file, through the file system of Hadoop."""

@@ -103,7 +103,7 @@ class FittingParams(ScoringParams, HasWeightCol):
         return given
 
 
-def _checked(name: str) -> Callable[[Any], Any]:
+def _checker(name: str) -> Callable[[Any], Any]:
     """The type converter of an option: its domain checks the value, which becomes plain."""
 
     def convert(value: Any) -> Any:
@@ -121,11 +121,11 @@ def _checked(name: str) -> Callable[[Any], Any]:
 def _plain(value: Any) -> Any:
     """A checked value as strings, numbers, lists and dicts."""
     if isinstance(value, Mapping):
-        return {key: _plain(own) for key, own in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (str, int, float)) or value is None:
         return value
     if hasattr(value, "__iter__"):
-        return [_plain(own) for own in value]
+        return [_plain(part) for part in value]
     return str(value)  # a family
 
 
@@ -138,8 +138,8 @@ def to_json(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if all(isinstance(key, str) for key in value):
-        return {key: to_json(own) for key, own in value.items()}
-    return {_LABELS: [[key_text(key), to_json(own)] for key, own in value.items()]}
+        return {key: to_json(part) for key, part in value.items()}
+    return {_LABELS: [[key_text(key), to_json(part)] for key, part in value.items()]}
 
 
 def from_json(value: Any) -> Any:
@@ -147,15 +147,15 @@ def from_json(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value.keys() == {_LABELS} and isinstance(value[_LABELS], list):
-        return {text_key(key): from_json(own) for key, own in value[_LABELS]}
-    return {key: from_json(own) for key, own in value.items()}
+        return {text_key(key): from_json(part) for key, part in value[_LABELS]}
+    return {key: from_json(part) for key, part in value.items()}
 
 
 def _add_option(param: str, name: str) -> None:
     """Add the Param of an option to the class, with its getter and setter."""
     option, suffix = OPTIONS[name], param[0].upper() + param[1:]
     doc = f"{option.help} (default: {option.default!r})"
-    setattr(FittingParams, param, Param(Params._dummy(), param, option.help, typeConverter=_checked(name)))
+    setattr(FittingParams, param, Param(Params._dummy(), param, option.help, typeConverter=_checker(name)))
 
     def getter(self: Any) -> Any:
         return self.getOrDefault(param)

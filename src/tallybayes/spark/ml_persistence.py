@@ -68,9 +68,9 @@ class EstimatorReader(MLReader[Any]):
     def load(self, path: str) -> Any:
         """The instance that was saved to a folder."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        own = f"{self.of_class.__module__}.{self.of_class.__name__}"
-        if metadata["class"] != own:
-            raise FileError(f"a saved {own}", got=metadata["class"], file=path)
+        class_name = f"{self.of_class.__module__}.{self.of_class.__name__}"
+        if metadata["class"] != class_name:
+            raise FileError(f"a saved {class_name}", got=metadata["class"], file=path)
         metadata["paramMap"] = {name: from_json(value) for name, value in metadata["paramMap"].items()}
         instance = self._instance(path)._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(instance, metadata)

@@ -88,7 +88,7 @@ class ClassLayout:
 def score_fields(model: Model, names: Sequence[str]) -> list[StructField]:
     """The fields of rawPrediction, probability and prediction by their names; none where the name is empty."""
     types = (VectorUDT(), VectorUDT(), ClassLayout(model.classes).label_type)
-    return [StructField(name, own) for name, own in zip(names, types, strict=True) if name]
+    return [StructField(name, kind) for name, kind in zip(names, types, strict=True) if name]
 
 
 def score_columns(snapshot: Snapshot, batch: Any, wanted: Sequence[bool]) -> Iterator[pa.Array]:
@@ -124,15 +124,17 @@ def with_scores(dataset: Any, model: Model, names: Sequence[str], renamed: Mappi
             raise ParameterError("the name of a new column", got=field.name, hint="drop that column, or rename one")
     if not fields:
         return dataset
-    own = {name: renamed.get(name, name) for name in rows.types if name in renamed or name not in renamed.values()}
-    forms = forms_of_schema(model.schema, [own[name] for name in rows.vectors if name in own])
+    new_names = {
+        name: renamed.get(name, name) for name in rows.types if name in renamed or name not in renamed.values()
+    }
+    forms = forms_of_schema(model.schema, [new_names[name] for name in rows.vectors if name in new_names])
     wanted = {*columns_to_read(model.schema, None, None), *(name for name, form in forms.items() if form)}
-    read = [name for name in own if own[name] in wanted]
+    read = [name for name in new_names if new_names[name] in wanted]
     if not read:
         raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
     rows.check_types(read)
-    rows.tell_other_cases(wanted - {*own.values()})
-    columns = [own[name] for name in read]
+    rows.tell_other_cases(wanted - {*new_names.values()})
+    columns = [new_names[name] for name in read]
     scorer = _scorer(dumps(model), columns, {name: form for name, form in forms.items() if name in columns}, names)
     return with_scored_columns(rows, read, scorer, StructType(fields), {field.name: field.name for field in fields})
 

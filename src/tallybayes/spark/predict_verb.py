@@ -103,13 +103,13 @@ def _scorer(data: bytes, forms: Forms, parts: tuple[str, ...], label_type: str) 
         batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
-            return _scored(snapshot, to_table(with_vectors(batch, forms)), parts, _ARROW[label_type])
+            return _score(snapshot, to_table(with_vectors(batch, forms)), parts, _ARROW[label_type])
 
     score.__annotations__ = {"cells": pa.Array, "return": pa.Array}
     return score
 
 
-def _scored(snapshot: Snapshot, table: Any, parts: tuple[str, ...], label_type: Any) -> pa.Array:
+def _score(snapshot: Snapshot, table: Any, parts: tuple[str, ...], label_type: Any) -> pa.Array:
     """The columns that are asked for, of a batch."""
     proba = snapshot.proba(table)
     codes = snapshot.posterior.answer_codes(proba)

@@ -43,7 +43,7 @@ def _always(rows: SparkRows, used: list[str]) -> Any:
     from pyspark.sql import functions
 
     columns = [(functions.col(quoted(name)), rows.types[name].typeName()) for name in used[:_HASHED]]
-    hashed = functions.hash(*[functions.size(own) if kind == "map" else own for own, kind in columns])
+    hashed = functions.hash(*[functions.size(column) if kind == "map" else column for column, kind in columns])
     return hashed >= functions.lit(_LEAST_HASH)
 
 

@@ -84,7 +84,7 @@ class StreamLearner:
         if last is not None and df.isEmpty():
             before = self._files()[last]
             before.rename(self._file(batch, before.suffix))
-        elif (model := self._learned(df)) is None:
+        elif (model := self._learn(df)) is None:
             self._file(batch, _NOTHING).touch()
         else:
             model.save(self._file(batch, _MODEL))
@@ -92,7 +92,7 @@ class StreamLearner:
         for number in sorted(files)[:-_KEPT]:
             files[number].unlink(missing_ok=True)
 
-    def _learned(self, df: Any) -> Model | None:
+    def _learn(self, df: Any) -> Model | None:
         """The model after a batch; None if there is still no row with a label."""
         if (model := self.model) is not None:
             learn(model, df, label=self._label, sample_weight=self._weight)

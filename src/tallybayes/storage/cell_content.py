@@ -81,8 +81,8 @@ def _canonical(raw: Raw) -> Any:
     if pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
         width = kind.bit_width // 8
         data = array.buffers()[1]
-        own = np.frombuffer(data, np.uint8, n * width, array.offset * width).reshape(n, width) if n else np.zeros(0)
-        return pa.Array.from_buffers(kind, n, [bits, pa.py_buffer(np.where(valid[:, None], own, np.uint8(0)))])
+        items = np.frombuffer(data, np.uint8, n * width, array.offset * width).reshape(n, width) if n else np.zeros(0)
+        return pa.Array.from_buffers(kind, n, [bits, pa.py_buffer(np.where(valid[:, None], items, np.uint8(0)))])
     return pa.array(array.to_pylist(), kind)
 
 

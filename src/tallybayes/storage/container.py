@@ -76,10 +76,10 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
     except safetensors.SafetensorError as error:
         raise ValueError(str(error)) from error
-    own, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in found}
-    require(tuple(header)[:3] == own, f"expected {', '.join(own)} first, got {shorten(list(header)[:3])}")
+    first, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in found}
+    require(tuple(header)[:3] == first, f"expected {', '.join(first)} first, got {shorten(list(header)[:3])}")
     require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
-    return upgraded({k: v for k, v in header.items() if k not in own}, number), tensors
+    return upgraded({k: v for k, v in header.items() if k not in first}, number), tensors
 
 
 def json_text(value: Any) -> str:

@@ -107,12 +107,12 @@ def _column_weights(given: Any) -> ColumnWeights:
 
 def _weights_to_json(weights: Mapping[str, Any]) -> list[list[Any]]:
     pairs = sorted(weights.items())
-    return [[name, _labelled(own) if isinstance(own, Mapping) else float(own)] for name, own in pairs]
+    return [[name, _labelled(weight) if isinstance(weight, Mapping) else float(weight)] for name, weight in pairs]
 
 
 def _weights_from_json(given: Any) -> dict[str, Any]:
     pairs = unique(_pairs(given, str)).items()
-    return {name: _by_label(own) if isinstance(own, list) else _number(own) for name, own in pairs}
+    return {name: _by_label(weight) if isinstance(weight, list) else _number(weight) for name, weight in pairs}
 
 
 def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
     }
     if correction.cells is not None:
         result["cells"] = correction.cells.to_dict()
-        result["table"] = sorted([key_text(label), [float(x) for x in own]] for label, own in correction.table.items())
+        result["table"] = sorted([key_text(label), [float(x) for x in row]] for label, row in correction.table.items())
     return result
 
 
@@ -173,7 +173,7 @@ def _decision(given: Any) -> Decision:
         (label is None or isinstance(label, str)) and isinstance(constraint, str),
         "a decision without its label or constraint",
     )
-    costs = unique([(text_key(true), _by_label(own)) for true, own in _pairs(facts["costs"], str)])
+    costs = unique([(text_key(true), _by_label(costs_of)) for true, costs_of in _pairs(facts["costs"], str)])
     return Decision(
         None if label is None else text_key(label),
         None if threshold is None else _number(threshold),

@@ -126,15 +126,15 @@ def _assembled(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
 def _write_texts(tensors: Tensors, samples: TextSamples) -> list[str]:
     names = []
     for i, (name, sample) in enumerate(samples.items()):
-        own = sample.in_order()
-        tensors[f"text{i}.signatures"] = own.signatures.view(np.int64)
-        tensors[f"text{i}.hashes"] = own.hashes.view(np.int64)
-        tensors[f"text{i}.weights"] = np.ascontiguousarray(own.weights, np.float64)
-        tensors[f"text{i}.indptr"] = np.asarray(own.bag.indptr, np.int64)
-        tensors[f"text{i}.indices"] = np.asarray(own.bag.indices, np.int64)
-        tensors[f"text{i}.amounts"] = np.asarray(own.bag.amounts, np.int64)
-        write_keys(tensors, f"text{i}.labels", own.labels)
-        write_keys(tensors, f"text{i}.tokens", list(own.bag.keys))
+        ordered = sample.in_order()
+        tensors[f"text{i}.signatures"] = ordered.signatures.view(np.int64)
+        tensors[f"text{i}.hashes"] = ordered.hashes.view(np.int64)
+        tensors[f"text{i}.weights"] = np.ascontiguousarray(ordered.weights, np.float64)
+        tensors[f"text{i}.indptr"] = np.asarray(ordered.bag.indptr, np.int64)
+        tensors[f"text{i}.indices"] = np.asarray(ordered.bag.indices, np.int64)
+        tensors[f"text{i}.amounts"] = np.asarray(ordered.bag.amounts, np.int64)
+        write_keys(tensors, f"text{i}.labels", ordered.labels)
+        write_keys(tensors, f"text{i}.tokens", list(ordered.bag.keys))
         names.append(name)
     return names
 

@@ -57,7 +57,7 @@ def schema_from_json(given: Any) -> Schema:
     for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         family_of(text)  # raises an error with a hint if it is unknown
     schema = Schema.from_dict(given)
-    inputs = {own.column for field in schema.columns.values() for own in field.reader.inputs}
+    inputs = {one.column for field in schema.columns.values() for one in field.reader.inputs}
     unknown = sorted(inputs - schema.columns.keys())
     require(not unknown, f"inputs that are not columns: {shorten(unknown)}")
     return schema

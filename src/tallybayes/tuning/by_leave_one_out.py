@@ -62,16 +62,18 @@ def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[
 def _selected_model(search: Search, source: Source, label: Any) -> Model:
     """The model with the selected hyperparameters; refitted if families or columns have changed."""
     base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
-    strengths = {name: own.smoothing for name, own in search.now.items() if own.smoothing is not None}
+    strengths = {name: candidate.smoothing for name, candidate in search.now.items() if candidate.smoothing is not None}
     if strengths:
         given = {name: settings.smoothing_of(name) for name in search.now}
         settings = settings.with_options(smoothing={**given, **strengths})
     same = True
-    for name, own in search.now.items():
-        if own.family != schema.columns[name].family:
-            same = same and own.family.counted == base.schema.families[name].counted
+    for name, candidate in search.now.items():
+        if candidate.family != schema.columns[name].family:
+            same = same and candidate.family.counted == base.schema.families[name].counted
             reason = f"{schema.columns[name].reason}; selected by tuning"
-            schema.columns[name] = replace(schema.columns[name], family=own.family, origin=Origin.TUNED, reason=reason)
+            schema.columns[name] = replace(
+                schema.columns[name], family=candidate.family, origin=Origin.TUNED, reason=reason
+            )
     for name in search.excluded:
         reason = "excluded by tuning: removing it lowers the leave-one-out log loss"
         schema.columns[name] = schema.columns[name].without_family(Status.BY_TUNING, reason)

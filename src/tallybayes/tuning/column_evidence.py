@@ -82,8 +82,8 @@ class ColumnEvidence:
         self.codes: Codes32 = np.concatenate(
             [codes[rows] for (_, codes, _), rows in zip(parts, self._rows, strict=True)]
         )
-        own = [np.ones(len(codes)) if weights is None else weights for _, codes, weights in parts]
-        self._weights = np.concatenate([w[rows] for w, rows in zip(own, self._rows, strict=True)])
+        part_weights = [np.ones(len(codes)) if weights is None else weights for _, codes, weights in parts]
+        self._weights = np.concatenate([w[rows] for w, rows in zip(part_weights, self._rows, strict=True)])
         self.is_weighted = any(weights is not None for _, _, weights in parts)
         classes = list(range(len(model.classes)))
         self._fold = FoldAssigner(_FOLDS, 0)(
@@ -107,16 +107,16 @@ class ColumnEvidence:
         """
         key = (id(model), name, smoothing, family)
         if key not in self._arrays:
-            self._arrays[key] = self._computed(model, name, smoothing, family)
+            self._arrays[key] = self._compute(model, name, smoothing, family)
         return self._arrays[key]
 
     def adjustment(self, model: Model, name: str) -> Floats:
         """What the correction of a column and its missing values add to the scores, (rows, classes)."""
         scorer, columns = model.snapshot().scorer, self._encoded[id(model)][name]
         result = np.zeros((len(self.codes), len(model.classes)))
-        for own in model.column_weights.corrections_of([name], model.classes):
-            if own is not None:
-                result += np.concatenate([corrected_rows(own, column) for column in columns])
+        for correction in model.column_weights.corrections_of([name], model.classes):
+            if correction is not None:
+                result += np.concatenate([corrected_rows(correction, column) for column in columns])
         if scorer.missing is not None and name in scorer.missing.names:
             gaps = np.concatenate([is_missing(column) for column in columns])[:, None]
             j = scorer.missing.names.index(name)
@@ -143,19 +143,19 @@ class ColumnEvidence:
         """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
-            (block,) = (own for own in model.snapshot().scorer.blocks if name in own.tally.features)
+            (block,) = (one for one in model.snapshot().scorer.blocks if name in one.tally.features)
             tally: Tally = block.tally.only((name,))
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
 
-    def _computed(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
+    def _compute(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
         if id(model) not in self._encoded:
             self._encoded[id(model)] = self._columns([self._labelled(model, table) for table in self._tables])
             self._models.append(model)
         block = self.block_of(model, name)
-        own = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
-        held_out = own.family.derives_by_selection(own.smoothing)
-        return _bounded(self._by_folds(model, own) if held_out else self._by_leave_one_out(model, own))
+        changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
+        held_out = changed.family.derives_by_selection(changed.smoothing)
+        return _bounded(self._by_folds(model, changed) if held_out else self._by_leave_one_out(model, changed))
 
     def _by_leave_one_out(self, model: Model, block: Block, kept: NDArray[np.bool_] | None = None) -> Floats:
         """Each row scored by the sums without it, in closed form; kept: the inputs of a derived column to score."""
@@ -165,7 +165,7 @@ class ColumnEvidence:
                 column = Cells(np.where(kept, column.codes, np.int16(-1)), column.sizes)
             weights = self._weights[rows] if self.is_weighted else None
             (score,) = block.family.leave_one_out(block.tally, prior, [column], self.codes[rows], weights)
-            parts.append(_scored(score, len(rows), block.tally.n_classes))
+            parts.append(_score(score, len(rows), block.tally.n_classes))
         return np.concatenate(parts)
 
     def _by_folds(self, model: Model, block: Block) -> Floats:
@@ -174,14 +174,14 @@ class ColumnEvidence:
         for number in range(_FOLDS):
             rest, fold = block.tally.copy(), []
             for column, rows in self._parts(model, block):
-                own = np.flatnonzero(self._fold[rows] == number)
-                values, weights = column.take(own), self._weights[rows[own]] if self.is_weighted else None
-                args = self.codes[rows[own]], block.tally.n_classes, weights
+                fold_rows = np.flatnonzero(self._fold[rows] == number)
+                values, weights = column.take(fold_rows), self._weights[rows[fold_rows]] if self.is_weighted else None
+                args = self.codes[rows[fold_rows]], block.tally.n_classes, weights
                 rest.prepare(block.family.observe(block.tally.features, [values], *args), -1)()
-                fold.append((values, rows[own]))
+                fold.append((values, rows[fold_rows]))
             predictive = block.family.derive(rest, block.smoothing)
             for values, rows in fold:
-                out[rows] = _scored(predictive.bind([values]), len(rows), block.tally.n_classes)
+                out[rows] = _score(predictive.bind([values]), len(rows), block.tally.n_classes)
         return out
 
     def _parts(self, model: Model, block: Block) -> Iterator[tuple[Column, NDArray[np.int64]]]:
@@ -205,7 +205,7 @@ class ColumnEvidence:
         }
 
 
-def _scored(score: Score, n_rows: int, n_classes: int) -> Floats:
+def _score(score: Score, n_rows: int, n_classes: int) -> Floats:
     score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
     return out
 
@@ -233,7 +233,7 @@ class LearnableRows(Source):
         self._source.bad = bad
         try:
             for table in self._source.batches(wanted, keep=keep):
-                for part, _ in self._source.good(table, self._learned):
+                for part, _ in self._source.good(table, self._learn):
                     yield part
         finally:
             self._source.bad = total
@@ -242,7 +242,7 @@ class LearnableRows(Source):
             total.examples += bad.examples
             self._counted = True
 
-    def _learned(self, table: Table) -> None:
+    def _learn(self, table: Table) -> None:
         model = Model(ModelState(self._model.schema, self._model.settings))
         model.learn(table, label=self._label, sample_weight=self._weight)
 

@@ -105,9 +105,9 @@ def fit_token_corrections(
         values = (table / shared.column_weights.table([name], model.classes)[0, 0]).round(_DIGITS)
         kept = np.flatnonzero(values.any(axis=1))
         tokens = tuple(map(str, problem.names[kept].tolist()))
-        own = CorrectionTable(tokens, tuple(model.classes), values[kept])
+        correction = CorrectionTable(tokens, tuple(model.classes), values[kept])
         model_rows = float(sum(model.class_counts.values()))
-        return TokenCorrections({name: own}, model_rows, float(len(problem.codes))), gain
+        return TokenCorrections({name: correction}, model_rows, float(len(problem.codes))), gain
     return None
 
 
@@ -117,9 +117,9 @@ def _with_shared_weights(model: Model, names: list[str]) -> Model:
     if weights is None:
         return model
     table = weights.table(names, model.classes)
-    own: dict[str, Any] = {name: float(row.mean()) for name, row in zip(names, table, strict=True)}
+    means: dict[str, Any] = {name: float(row.mean()) for name, row in zip(names, table, strict=True)}
     result = model.copy()
-    result.column_weights = replace(weights, weights={**weights.weights, **own})
+    result.column_weights = replace(weights, weights={**weights.weights, **means})
     return result
 
 
@@ -140,8 +140,8 @@ class _CorrectionFit:
         length = np.diff(self.indptr)[rows]
         entry = np.repeat(self.indptr[:-1][rows] - np.cumsum(length) + length, length) + np.arange(length.sum())
         ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        own = self.tokens[entry], self.amounts[entry]
-        return _CorrectionFit(ends, *own, self.names, self.base[rows], self.codes[rows], self.weights[rows])
+        entries = self.tokens[entry], self.amounts[entry]
+        return _CorrectionFit(ends, *entries, self.names, self.base[rows], self.codes[rows], self.weights[rows])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -217,11 +217,11 @@ def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weig
         columns, codes, given = snapshot.labelled(table, label, sample_weight)
         weights = np.ones(len(codes)) if given is None else given
         rows = np.flatnonzero((codes >= 0) & (weights > 0))
-        own = table.take(rows)
+        sample = table.take(rows)
         found = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
         if found is None:
             return None
-        base = model.leave_one_out(own, label=label, sample_weight=sample_weight, calibrated=False)
+        base = model.leave_one_out(sample, label=label, sample_weight=sample_weight, calibrated=False)
         parts.append((found, np.maximum(base, -_FAR), codes[rows], weights[rows]))
     if sum(len(codes) for _, _, codes, _ in parts) < _LEAST:
         return None

@@ -27,7 +27,7 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
@@ -56,7 +56,7 @@ class ColumnImportance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance(Viewed):
+class Importance(ResultView):
     """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone."""
 
     columns: list[ColumnImportance]
@@ -137,10 +137,10 @@ def importance(
     evidence = ColumnEvidence(model, tables, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
-    return _measured(model, evidence)
+    return _measure(model, evidence)
 
 
-def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
+def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     left, sample = model.snapshot().leave_one_out, evidence.rows(model)
     weights = sample.weights if evidence.is_weighted else None
     plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(sample.codes, weights)
@@ -178,7 +178,7 @@ def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
 def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     """The inputs of derived columns; not of those whose family selects something from the data, as they are derived."""
     return {
-        name: tuple(own.column for own in field.reader.inputs)
+        name: tuple(one.column for one in field.reader.inputs)
         for name, field in model.schema.derived.items()
         if field.family is not None and not field.family.derives_by_selection(model.settings.smoothing_of(name))
     }
@@ -186,10 +186,10 @@ def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
 
 def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
     """The contribution of a column to the log score, with its weight."""
-    (own,) = model.column_weights.table([name], model.classes)
-    if (own != own[0]).any():
+    (weights,) = model.column_weights.table([name], model.classes)
+    if (weights != weights[0]).any():
         part = centred(part[None], log_prior)[0]
-    return np.asarray(own * part)
+    return np.asarray(weights * part)
 
 
 def _log_loss(model: Model, log_joint: Floats, sample: ScoredRows) -> float:

@@ -58,13 +58,13 @@ class JudgedRows:
         """Some lines of the evidence of a sample."""
         dealt, rows = base.held_out.rows.dealt, base.held_out.rows.rows
         share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
-        own = base.lines.codes[at], np.asarray(base.lines.weights[at]), dealt.copies[at], dealt.row[at]
-        return cls(at, *own, min(share, 1.0))
+        facts = base.lines.codes[at], np.asarray(base.lines.weights[at]), dealt.copies[at], dealt.row[at]
+        return cls(at, *facts, min(share, 1.0))
 
     def losses(self, scores: Mixture) -> Floats:
         """The log loss of each."""
-        own = [share * losses_of(joint[self.at], self.codes) for share, joint in scores]
-        return np.asarray(np.sum(own, axis=0))
+        mixed = [share * losses_of(joint[self.at], self.codes) for share, joint in scores]
+        return np.asarray(np.sum(mixed, axis=0))
 
     def loss(self, joint: Floats) -> float:
         """The mean log loss, given log P(class, row) of all lines."""
@@ -98,6 +98,6 @@ class JudgedRows:
     def estimate(self, scores: Mixture) -> Estimate:
         """What to expect on new rows."""
         losses = self.losses(scores)
-        is_right = np.sum([share * (own[self.at].argmax(axis=1) == self.codes) for share, own in scores], axis=0)
+        is_right = np.sum([share * (joint[self.at].argmax(axis=1) == self.codes) for share, joint in scores], axis=0)
         n_rows = round(float(self.weights.sum()))
         return Estimate(self.mean(is_right), self.mean(losses), self.error(losses), n_rows, self.error(is_right))

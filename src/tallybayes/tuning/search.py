@@ -104,7 +104,11 @@ class Search:
 
     def one_strength(self, n: int) -> None:
         """One k from a grid for all columns with a k; `curve` has the log loss of each at temperature 1."""
-        names = [name for name, own in self.now.items() if own.family.takes_smoothing and not self._has_given_k(name)]
+        names = [
+            name
+            for name, candidate in self.now.items()
+            if candidate.family.takes_smoothing and not self._has_given_k(name)
+        ]
         if not names:
             return
         rest = self.total() - sum((self.array(self.now[name]) for name in names), np.zeros(1))
@@ -112,7 +116,7 @@ class Search:
         for i, k in enumerate(ks := grid(n)):
             self.progress("smoothing", i / n)
             tried = {name: with_strength(self.now[name], k) for name in names}
-            total = rest + sum(self.array(own) for own in tried.values())
+            total = rest + sum(self.array(candidate) for candidate in tried.values())
             plain = self.rows.mean(self.rows.losses(self.rows.log_prior + total))
             self.curve.append({"k": k, "log_loss": plain})
             losses = self.losses(total)
@@ -156,8 +160,8 @@ class Search:
         """For every numeric column the best of the possible families."""
 
         def others(now: Candidate) -> Iterable[Candidate]:
-            own = models.get(now.name, [])
-            return (Candidate(model, now.name, model.schema.families[now.name]) for model in own)
+            alternatives = models.get(now.name, [])
+            return (Candidate(model, now.name, model.schema.families[now.name]) for model in alternatives)
 
         self.each("families of columns", others)
 

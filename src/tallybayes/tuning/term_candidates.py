@@ -46,12 +46,12 @@ class TermCandidates:
         self._base = base
         families = base.state.schema.families
         foldable = {name for name, family in families.items() if family.takes_class_weights}
-        self._columns = {name: own for name, own in base.held_out.columns.items() if name in foldable}
+        self._columns = {name: column for name, column in base.held_out.columns.items() if name in foldable}
 
     def corrections(self) -> list[CellInput]:
         """The coarse cells of columns that may have a table of corrections; none if there are few rows for them."""
         inputs = list(self._cut[1].values())
-        n_corrections = sum(own.n_cells for own in inputs) * len(self._base.state.classes)
+        n_corrections = sum(one.n_cells for one in inputs) * len(self._base.state.classes)
         return inputs if n_corrections <= _PER_ROW * len(self._base.lines.codes) else []
 
     @cached_property
@@ -66,7 +66,7 @@ class TermCandidates:
         times = np.clip(np.rint(lines.weights), 1, _MOST_COPIES).astype(np.int64)
         if times.max(initial=1) > 1:
             at = np.repeat(np.arange(len(times)), times)
-            columns, codes = {name: own.take(at) for name, own in columns.items()}, codes[at]
+            columns, codes = {name: column.take(at) for name, column in columns.items()}, codes[at]
         return inputs_of_sizes(columns, codes, (_FEW_CELLS, _CELLS))
 
     def gains(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> PairGains | None:
@@ -85,7 +85,7 @@ class TermCandidates:
             return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
 
         facts = log_joint, lines.codes[rows], lines.weights[rows]
-        sizes = [own.n_cells for own in self.inputs.values()]
+        sizes = [one.n_cells for one in self.inputs.values()]
         return pair_gains(self._cells[rows], sizes, *facts, spread=spread)
 
     def best(self, gains: PairGains) -> list[Pair]:
@@ -96,7 +96,7 @@ class TermCandidates:
 
     @cached_property
     def _cells(self) -> NDArray[np.int16]:
-        cells = [own.cells(self._columns[name]) for name, own in self.inputs.items()]
+        cells = [one.cells(self._columns[name]) for name, one in self.inputs.items()]
         return np.ascontiguousarray(np.stack(cells, axis=1))
 
     def counted(
@@ -127,12 +127,12 @@ class TermCandidates:
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
         evidence = centred(evidence, self._base.lines.log_prior)
-        pair_of = {name: tuple(own.column for own in field.reader.inputs) for name, field in fields.items()}
+        pair_of = {name: tuple(one.column for one in spec.reader.inputs) for name, spec in fields.items()}
         subsets = [tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in found]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
 
     def _are_few(self) -> bool:
-        n_cells = sum(own.n_cells for own in self.inputs.values())
+        n_cells = sum(one.n_cells for one in self.inputs.values())
         n_classes = len(self._base.state.classes)
         return 2 < len(self.inputs) <= _MOST_INPUTS and n_cells * n_cells * n_classes <= _MOST_PAIRS
 
@@ -174,10 +174,10 @@ class CountedTerms:
         """A model with the sums of some of the derived columns as well."""
         if self.model is None or not names:
             return model
-        base, own = model.snapshot().state, self.model.snapshot().state
+        base, more = model.snapshot().state, self.model.snapshot().state
         schema = base.schema.copy()
-        schema.columns |= {name: own.schema.columns[name] for name in names}
-        sums = own.statistics.aligned(base.statistics.labels)
+        schema.columns |= {name: more.schema.columns[name] for name in names}
+        sums = more.statistics.aligned(base.statistics.labels)
         blocks = dict(base.statistics.copy().blocks)
         for family, tally in sums.blocks.items():
             if kept := tuple(name for name in tally.features if name in names):

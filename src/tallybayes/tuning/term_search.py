@@ -193,7 +193,9 @@ class _Search:
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
-        kept = replace(weights, weights={name: own for name, own in weights.weights.items() if name not in others})
+        kept = replace(
+            weights, weights={name: weight for name, weight in weights.weights.items() if name not in others}
+        )
         model = self._counted.added_to(self._model, names)
         model.column_weights = kept
         return self._found(model, self._joint, default, tuned)
@@ -211,8 +213,8 @@ class _Search:
         rows, joint = base.held_out.rows, self._default.copy()
         for number in range(rows.n_folds):
             is_judged = rows.dealt.fold == number
-            own = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
-            joint[is_judged] = own.log_joint(base.lines.take(np.flatnonzero(is_judged)))
+            refitted = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
+            joint[is_judged] = refitted.log_joint(base.lines.take(np.flatnonzero(is_judged)))
         return mixture(joint, whole, n_parts=rows.n_folds)
 
     def _found(self, model: Model, joint: Floats, default: Mixture, tuned: Mixture) -> TermSearch:

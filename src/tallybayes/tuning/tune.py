@@ -82,7 +82,7 @@ def tune(
     >>> tuned.log_loss[0] > 0.6, tuned.log_loss[1] < 0.1, tuned.is_default
     (True, True, False)
     """
-    chosen, budget = _checked(what, by, rows, strengths, seed), _budget(seconds)
+    chosen, budget = _check(what, by, rows, strengths, seed), _budget(seconds)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
@@ -119,7 +119,7 @@ def tune(
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
         tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
-        families = {name: own.family for name, own in fields.items() if own.family is not None}
+        families = {name: field.family for name, field in fields.items() if field.family is not None}
         search = Search.of(ColumnEvidence(model, tables, label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
@@ -171,15 +171,15 @@ class _Tuned:
     def search_terms(self, what: Collection[str]) -> None:
         """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
         now, start = self._model.snapshot().state, self._start[0].snapshot().state
-        found = self._searched(self._model, self._sample, what)
+        found = self._search(self._model, self._sample, what)
         if found is None:
             return
         default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
-            first = self._searched(*self._start, ("weights",))  # what is gained includes the hyperparameters
+            first = self._search(*self._start, ("weights",))  # what is gained includes the hyperparameters
             default, self._is_default = default if first is None else first.default, False
             if first is not None and not found.is_clearly_better(first):
-                losses = [own.judged.loss(own.joint) for own in (found, first)]
+                losses = [search.judged.loss(search.joint) for search in (found, first)]
                 self._steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
                 found, self._is_default = first, first.is_default
         self._model, self._estimate = found.model, found.estimate
@@ -188,7 +188,7 @@ class _Tuned:
         shift = self._estimate.log_loss - found.estimate.log_loss  # the default model was judged like the tuned one
         self._n_rows, self._losses = found.estimate.n_rows, (default.log_loss + shift, self._estimate.log_loss)
 
-    def _searched(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
+    def _search(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
         def learn(other: Model) -> Any:
             return other.learn(self._source, label=self._label, sample_weight=self._weight)
 
@@ -200,8 +200,8 @@ class _Tuned:
         def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
             if found.is_default:
                 return weighted(model, "auto", sample)
-            own = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
-            return model if own is None else own.model
+            search = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
+            return model if search is None else search.model
 
         schema = found.base.state.schema.copy()
         texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
@@ -217,8 +217,8 @@ class _Tuned:
 
 def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
     """The result without column names for label and weight if these were given as arrays, as `fit` leaves them."""
-    for word, own in given.items():
-        if own is not None and not isinstance(own, (str, int, float)):
+    for word, value in given.items():
+        if value is not None and not isinstance(value, (str, int, float)):
             state = found.model.snapshot().state
             schema = state.schema.copy()
             setattr(schema, word, None)
@@ -232,7 +232,7 @@ def _budget(seconds: Any) -> Budget:
     return Budget(None if seconds is None else float(seconds))
 
 
-def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:
+def _check(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:
     """The hyperparameters to tune, in the order of the steps."""
     names = list(what) if isinstance(what, Collection) and not isinstance(what, str) else [what]
     for name in names:

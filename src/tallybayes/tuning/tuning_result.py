@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tallybayes.evaluation import Evaluation
 from tallybayes.model import Model
-from tallybayes.notebook_view import TextGrid, Viewed, data_frame
+from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 
 __all__ = ["Estimate", "Step", "Tuning"]
 
@@ -47,7 +47,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tuning(Viewed):
+class Tuning(ResultView):
     """A tuned model and the steps of its tuning. Print it.
 
     log_loss: of the default model, as `fit` finds it, and of the tuned one, as expected on new rows; without column
@@ -81,7 +81,7 @@ class Tuning(Viewed):
 
     def to_frame(self) -> Any:
         """The steps as a pandas DataFrame: name, candidates, choice, before, after."""
-        return data_frame([asdict(step) for step in self.steps], [own.name for own in fields(Step)])
+        return data_frame([asdict(step) for step in self.steps], [field.name for field in fields(Step)])
 
     def _parts(self) -> list[str | TextGrid]:
         rows = [
@@ -101,9 +101,9 @@ class Tuning(Viewed):
                 "so their log losses can differ from those of the curve and of the column weights"
             )
         if self.estimate is not None:
-            own = self.estimate
-            accuracy = f"accuracy {own.accuracy:.4f} (standard error {own.accuracy_error:.4f})"
-            log_loss = f"log loss {own.log_loss:.4f} (standard error {own.error:.4f})"
+            estimate = self.estimate
+            accuracy = f"accuracy {estimate.accuracy:.4f} (standard error {estimate.accuracy_error:.4f})"
+            log_loss = f"log loss {estimate.log_loss:.4f} (standard error {estimate.error:.4f})"
             parts.append(f"expected on new rows: {accuracy}, {log_loss}")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
@@ -126,8 +126,8 @@ class Tuning(Viewed):
 
     def _weights(self) -> str:
         """The column weights; of many columns only their range, and the columns with the smallest and greatest."""
-        own = self.model.column_weights.weights
-        ranges = {name: list(w.values()) if isinstance(w, Mapping) else [w] for name, w in own.items()}
+        weights = self.model.column_weights.weights
+        ranges = {name: list(w.values()) if isinstance(w, Mapping) else [w] for name, w in weights.items()}
         bounds = {name: (min(values), max(values)) for name, values in ranges.items() if values}
         if len(bounds) <= _COLUMNS:
             shown = [f"{name} {_span(*span)}" for name, span in bounds.items()]

@@ -181,7 +181,8 @@ PATHS = [
     ("GET", "/v1/models/pets/sample?n=-1", 422, "n:"),
     ("GET", "/v1/models/pets/sample?n=1000000", 413, "rows"),
     ("GET", "/v1/models/pets/sample?seed=x", 422, "seed"),
-    ("GET", "/docs/other.js", 404, "file"),
+    ("GET", "/page/other.js", 404, "file"),
+    ("PATCH", "/v1/models/pets", 405, "DELETE, GET, PUT"),
 ]
 
 

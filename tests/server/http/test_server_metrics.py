@@ -66,7 +66,7 @@ def test_the_page_of_the_api_loads_nothing_from_elsewhere(http):
     policy = page.headers["content-security-policy"]
     assert "script-src 'self'" in policy
     assert "connect-src 'self'" in policy
-    files = re.findall(r'(?:href|src)="(/docs/[^"]+)"', page.text)
+    files = re.findall(r'(?:href|src)="(/page/reference/[^"]+)"', page.text)
     assert len(files) == 2
     for path in files:
         assert http.get(path).status_code == 200
@@ -99,5 +99,5 @@ def _resolved(document, part):
 
 
 def test_the_files_of_the_page_are_in_the_package():
-    folder = ROOT / "src" / "tallybayes" / "server" / "reference"
+    folder = ROOT / "src" / "tallybayes" / "server" / "page" / "reference"
     assert {path.name for path in folder.iterdir()} == {"reference.html", "reference.css", "reference.js"}

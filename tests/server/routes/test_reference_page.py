@@ -68,5 +68,5 @@ def test_the_filter_hides_other_routes(reference):
 
 
 def test_the_page_has_no_code_in_its_html():
-    html = (ROOT / "src" / "tallybayes" / "server" / "reference" / "reference.html").read_text()
+    html = (ROOT / "src" / "tallybayes" / "server" / "page" / "reference" / "reference.html").read_text()
     assert not re.search(r"<style|style=|\son\w+=|<script>", html)

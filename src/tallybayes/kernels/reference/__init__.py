@@ -3,14 +3,12 @@
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
 from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs, sum_cell_pairs
-from tallybayes.kernels.reference.correct_documents import correction_gradient
 from tallybayes.kernels.reference.count_documents import (
     log_amounts,
     merge_cells,
     score_documents_leave_one_out,
     sum_documents,
 )
-from tallybayes.kernels.reference.csv_cells import join_cells, mark_cells, probability_texts
 from tallybayes.kernels.reference.cut_buckets import cut_buckets, find_steps
 from tallybayes.kernels.reference.derive import (
     beta,
@@ -31,9 +29,8 @@ from tallybayes.kernels.reference.leave_one_out_tables import (
     add_student_leave_one_out,
     binnings_leave_one_out,
 )
-from tallybayes.kernels.reference.log_counts import sum_log_counts
-from tallybayes.kernels.reference.log_gamma import log_gamma
-from tallybayes.kernels.reference.log_loss import log_loss
+from tallybayes.kernels.reference.log_loss import correction_gradient, log_loss
+from tallybayes.kernels.reference.logarithms import log_gamma, sum_log_counts
 from tallybayes.kernels.reference.observe import (
     code_integers,
     count_bags,
@@ -67,8 +64,8 @@ from tallybayes.kernels.reference.single_rows import (
     read_row,
 )
 from tallybayes.kernels.reference.sort_entries import list_entries, sort_entries
+from tallybayes.kernels.reference.text_cells import join_cells, mark_cells, number_words, probability_texts
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
-from tallybayes.kernels.reference.word_tables import number_words
 
 __all__ = [
     "Buckets",

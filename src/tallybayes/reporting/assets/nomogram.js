@@ -1,91 +1,29 @@
-"use strict";
-/* The nomogram: a ruler in log odds with a handle for every column, and the sum. Missing values add nothing. */
+/* The nomogram, after nomogram_sum.js in one module: a ruler in log odds with a handle for every column, and the sum. Missing values add nothing. */
 (() => {
   const holder = document.getElementById("nomogram-data");
   if (!holder) return;
   const data = JSON.parse(holder.textContent);
   const n = data.classes.length;
   const byId = (id) => document.getElementById(id);
-  const log = (row) => row.map((value) => (value === null ? -Infinity : value));
-  const prior = log(data.prior);
-  const rulers = data.rulers.map((given) => ({
-    ...given, adds: given.adds.map(log), empty: given.empty && log(given.empty), at: null,
-  }));
+  const model = prepared(data), { prior, rulers } = model;
   let rest = null;
 
-  /* The contribution of a value to log P(class, row), for every class. */
-  function adds(ruler, at) {
-    if (at === null) return ruler.missing || new Array(n).fill(0);
-    if (ruler.kind === "choice") return ruler.adds[at];
-    if (ruler.kind === "steps") return ruler.adds[stepOf(ruler.marks, at)];
-    if (ruler.kind === "curve") return between(ruler, at);
-    if (at.adds) return at.adds;
-    const total = ruler.empty.slice();
-    for (const word of at.words) for (let c = 0; c < n; c++) total[c] += ruler.adds[word][c];
-    return total;
-  }
-
-  /* The last step that begins at or below a number; the first one if there is none. */
-  function stepOf(edges, x) {
-    let low = 0, high = edges.length;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (edges[middle] === null || edges[middle] <= x) low = middle; else high = middle;
-    }
-    return low;
-  }
-
-  function between(ruler, x) {
-    const marks = ruler.marks, i = stepOf(marks, x);
-    if (x <= marks[0] || i + 1 >= marks.length) return ruler.adds[i];
-    const share = (x - marks[i]) / (marks[i + 1] - marks[i]);
-    if (share === 0) return ruler.adds[i];
-    return ruler.adds[i].map((value, c) => value + share * (ruler.adds[i + 1][c] - value));
-  }
+  const adds = (ruler) => contribution(ruler, n);
 
   function odds(row, a, b) {
     return row[a] === -Infinity && row[b] === -Infinity ? 0 : row[a] - row[b];
   }
 
-  function score() {
-    const total = prior.slice();
-    for (const ruler of rulers) adds(ruler, ruler.at).forEach((value, c) => { total[c] += value; });
-    if (rest) rest.forEach((value, c) => { total[c] += value; });
-    return total;
-  }
-
-  function probabilities(total) {
-    const top = Math.max(...total);
-    const from = top === -Infinity ? prior : total;  // every class is impossible: use the prior
-    return calibrated(softmax(from), from);
-  }
-
-  function softmax(logs) {
-    const base = Math.max(...logs), parts = logs.map((value) => Math.exp(value - base));
-    const whole = parts.reduce((x, y) => x + y, 0);
-    return parts.map((value) => value / whole);
-  }
-
-  /* Calibrated probabilities, by a temperature or an increasing function of each class. */
-  function calibrated(p, logs) {
-    const how = data.calibration;
-    if (!how) return p;
-    if (how.temperature) return softmax(logs.map((value) => value / how.temperature));
-    return softmax(p.map((value, c) => Math.log(Math.max(how.steps[c] ? interpolated(value, ...how.steps[c]) : value, 1e-12))));
-  }
-
-  function interpolated(x, before, after) {
-    const last = before.length - 1, i = stepOf(before, x);
-    if (x <= before[0]) return after[0];
-    if (i >= last) return after[last];
-    return after[i] + (x - before[i]) / (before[i + 1] - before[i]) * (after[i + 1] - after[i]);
+  function total() {
+    const sums = score(model);
+    return rest ? sums.map((value, c) => value + rest[c]) : sums;
   }
 
   /* The positions of a handle, in the order of the arrow keys. */
   function places(ruler, a, b) {
     if (ruler.kind === "choice") {
       const all = ruler.marks.map((mark, i) => ({ at: i, text: mark, odds: odds(ruler.adds[i], a, b) }));
-      all.push({ at: null, text: "missing", odds: odds(adds(ruler, null), a, b) });
+      all.push({ at: null, text: "missing", odds: odds(adds({ ...ruler, at: null }), a, b) });
       return all.sort((x, y) => x.odds - y.odds);
     }
     if (ruler.kind === "words") return [];
@@ -147,7 +85,7 @@
         const box = make("input", { type: "checkbox" });
         box.addEventListener("change", () => {
           const words = ruler.boxes.flatMap((one, k) => (one.checked ? [k] : []));
-          put(ruler, words.length ? { words } : null);
+          put(ruler, words.length ? words : null);
         });
         chips.append(make("label", {}, box, mark));
         return box;
@@ -232,7 +170,7 @@
     let low = -0.5, high = 0.5;
     for (const ruler of rulers) {
       const own = ruler.kind === "words" ? ruler.adds.map((row) => odds(row, a, b)) : places(ruler, a, b).map((place) => place.odds);
-      if (ruler.kind === "words" && ruler.at) own.push(odds(adds(ruler, ruler.at), a, b));
+      if (ruler.kind === "words" && ruler.at) own.push(odds(adds(ruler), a, b));
       for (const value of own) if (Number.isFinite(value)) { low = Math.min(low, value); high = Math.max(high, value); }
     }
     reach = [Math.max(low, -20), Math.min(high, 20)];
@@ -271,7 +209,7 @@
     svg.append(draw("line", { class: "track", x1: x(low), x2: x(high), y1: 14, y2: 14 }));
     for (const place of all) svg.append(draw("line", { class: "tick", x1: x(place.odds), x2: x(place.odds), y1: 10, y2: 18 }));
     label(svg, ruler, all, x, width);
-    const vector = adds(ruler, ruler.at), now = odds(vector, a, b);
+    const now = odds(adds(ruler), a, b);
     const handle = draw("g", { class: "handle", transform: `translate(${x(now)} 14)` });
     handle.append(draw("circle", { r: 16, fill: "transparent", stroke: "none" }),
       draw("circle", { class: "knob", r: 7.5, fill: now >= 0 ? colour(a) : colour(b) }));
@@ -319,7 +257,7 @@
       ruler.range.setAttribute("aria-valuetext", name_of(ruler));
     }
     if (ruler.boxes) {
-      ruler.boxes.forEach((box, i) => { box.checked = Boolean(ruler.at && ruler.at.words && ruler.at.words.includes(i)); });
+      ruler.boxes.forEach((box, i) => { box.checked = Array.isArray(ruler.at) && ruler.at.includes(i); });
       const text = ruler.at && ruler.at.text;
       ruler.quote.hidden = !text;
       ruler.quote.textContent = text || "";
@@ -334,8 +272,8 @@
     return { bar, value, item };
   });
 
-  function total() {
-    const [a, b] = sides(), sums = score(), p = probabilities(sums), now = odds(sums, a, b);
+  function showTotal() {
+    const [a, b] = sides(), sums = total(), p = probabilities(model, sums), now = odds(sums, a, b);
     byId("nomogram-sum").textContent = signed(now);
     byId("nomogram-start").textContent = signed(odds(prior, a, b));
     byId("nomogram-p").textContent = percent(p[a]);
@@ -351,8 +289,8 @@
     byId("nomogram-rest").hidden = !rest || !data.others;
   }
 
-  function show(ruler) { sync(ruler); paint(ruler); total(); }
-  function showAll() { rescale(); paintScale(); for (const ruler of rulers) { sync(ruler); paint(ruler); } total(); }
+  function show(ruler) { sync(ruler); paint(ruler); showTotal(); }
+  function showAll() { rescale(); paintScale(); for (const ruler of rulers) { sync(ruler); paint(ruler); } showTotal(); }
 
   function load(row) {
     rest = row && data.others ? log(row.rest) : null;
@@ -385,6 +323,5 @@
   new ResizeObserver(() => {
     if (list.clientWidth !== width) { width = list.clientWidth; showAll(); }
   }).observe(list);
-  window.tallyNomogram = { rulers, score, probabilities };
   showAll();
 })();

@@ -46,14 +46,14 @@ def compact(files: ModelFiles, *, keep: int = 0) -> Compaction:
         EventLog.check_complete(files.log)
         log = EventLog(files.log)
         try:
-            return _compacted(files, log, keep)
+            return _compact(files, log, keep)
         finally:
             log.close()
     finally:
         lock.release()
 
 
-def _compacted(files: ModelFiles, log: EventLog, keep: int) -> Compaction:
+def _compact(files: ModelFiles, log: EventLog, keep: int) -> Compaction:
     history = ModelHistory(files, log)
     before, last, first = os.path.getsize(files.log), log.last_id - keep, history.base_event
     if last <= first:

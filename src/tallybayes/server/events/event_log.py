@@ -86,13 +86,13 @@ class EventLog:
 
     def fact(self, name: str) -> Any:
         """A fact about the log, or None."""
-        with self._described("read"):
+        with self._describe_errors("read"):
             found = self._reader.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if found is None else json.loads(found[0])
 
     def set_facts(self, **facts: Any) -> None:
         """Change facts, all or nothing; None removes one."""
-        with self._described("written"), self._transaction() as writer:
+        with self._describe_errors("written"), self._transaction() as writer:
             self._put_facts(writer, facts)
 
     @staticmethod
@@ -114,7 +114,7 @@ class EventLog:
             before = event.checksum
             written.append(event)
             lines.append(event.to_line())
-        with self._described("written"), self._transaction() as writer:
+        with self._describe_errors("written"), self._transaction() as writer:
             places = ", ".join("?" * len(_COLUMNS.split(",")))
             writer.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES ({places})", lines)
         self.last_id, self.last_checksum = number, before
@@ -123,13 +123,13 @@ class EventLog:
 
     def drop_rows(self, last: int, **facts: Any) -> None:
         """Drop the rows of all events up to a number, and set facts, in one transaction."""
-        with self._described("written"), self._transaction() as writer:
+        with self._describe_errors("written"), self._transaction() as writer:
             writer.execute("UPDATE events SET rows = NULL WHERE id <= ?", (last,))
             self._put_facts(writer, facts)
 
     def shrink(self) -> None:
         """Give the space of dropped rows back to the disk."""
-        with self._described("written"):
+        with self._describe_errors("written"):
             assert self._writer is not None
             self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -177,7 +177,7 @@ class EventLog:
 
     def _batch_size(self, number: int, last: int) -> int:
         """How many events to read at once, so that their rows fit into memory."""
-        with self._described("read"):
+        with self._describe_errors("read"):
             sizes = self._reader.execute(
                 "SELECT length(rows) FROM events WHERE id > ? AND id <= ? ORDER BY id",
                 (number, min(number + _BATCH, last)),
@@ -218,13 +218,13 @@ class EventLog:
 
     def undoing(self) -> dict[int, int]:
         """The number of every undo event, and that of the event it undoes."""
-        with self._described("read"):
+        with self._describe_errors("read"):
             found = self._reader.execute("SELECT id, undoes FROM events WHERE undoes IS NOT NULL ORDER BY id")
             return dict(found.fetchall())
 
     def check_structure(self) -> None:
         """Raise an error if SQLite finds damage in the structure of the file."""
-        with self._described("read"):
+        with self._describe_errors("read"):
             found = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
         if found != ("ok",):
             raise FileError(f"the log is damaged: {found[0]}", file=self.path)
@@ -241,7 +241,7 @@ class EventLog:
 
     def _opened_writer(self) -> sqlite3.Connection:
         _create_private(self.path)
-        with self._described("opened"):
+        with self._describe_errors("opened"):
             writer = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
             mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
@@ -306,7 +306,7 @@ class EventLog:
 
     def _events(self, where: str, values: Sequence[Any], rows: str = "rows") -> list[Event]:
         columns = _COLUMNS.replace(" rows,", f" {rows},", 1)
-        with self._described("read"):
+        with self._describe_errors("read"):
             lines = self._reader.execute(f"SELECT {columns} FROM events WHERE {where}", values).fetchall()
         try:
             return [Event.of_line(line) for line in lines]
@@ -323,7 +323,7 @@ class EventLog:
             raise FileError(f"expected a log of format {FORMAT}, got {found!r}", file=self.path)
 
     @contextlib.contextmanager
-    def _described(self, verb: str) -> Iterator[None]:
+    def _describe_errors(self, verb: str) -> Iterator[None]:
         """Errors of SQLite as errors of this library."""
         try:
             yield

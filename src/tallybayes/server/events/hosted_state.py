@@ -56,7 +56,7 @@ class HostedState:
     def change(self, data: EventData, sign: int) -> RowsDone:
         """Learn (1) or forget (-1) the rows of one event, all or nothing."""
         before = self._decided()
-        counted = self._counted(data, grows=sign > 0)
+        counted = self._count(data, grows=sign > 0)
         labels = self.state.statistics.in_use() if sign > 0 else []
         self._replace((add_rows if sign > 0 else subtract_rows)(self.state, counted))
         notes = change_notes(self.state.statistics, sign)
@@ -68,13 +68,13 @@ class HostedState:
     def learn_together(self, rows: list[dict[str, Any]]) -> None:
         """Learn rows that may be learned together."""
         known = self._known
-        self._replace(add_rows(self.state, self._counted(rows, grows=True)))
+        self._replace(add_rows(self.state, self._count(rows, grows=True)))
         self._known = known  # such rows add nothing to it
 
     def take_back(self, event: Event) -> None:
         """Undo learning or forgetting the rows of an event that was not formative."""
         before = self.state
-        counted = self._counted(_rows_of(event), grows=False)
+        counted = self._count(_rows_of(event), grows=False)
         self._replace((subtract_rows if event.kind == "learn" else add_rows)(before, counted))
         skipped = event.skipped if event.kind == "learn" else 0  # forgetting does not count rows without a label
         after = replace(self.state, schema=before.schema, settings=before.settings)  # columns without counts stay
@@ -112,7 +112,7 @@ class HostedState:
 
     # Details
 
-    def _counted(self, data: EventData, *, grows: bool) -> CountedRows:
+    def _count(self, data: EventData, *, grows: bool) -> CountedRows:
         schema = self.state.schema
         plan = CountingPlan.of(self.state, schema.label, schema.weight, learns=grows)
         counted = RowCounter(plan, grows=grows).count(to_source(data))

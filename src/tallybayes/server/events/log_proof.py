@@ -102,8 +102,8 @@ def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes)
         raise FileError(f"the snapshot does not fit the log: {error}", file=files.snapshot) from error
     if found[1].event > history.log.last_id:
         return "newer", found[1].event
-    own = _bytes(history.state_after(found[1].event)) if history.snapshot is not None else None
-    if not same or (own is not None and own != _bytes(found[0])):
+    replayed = _bytes(history.state_after(found[1].event)) if history.snapshot is not None else None
+    if not same or (replayed is not None and replayed != _bytes(found[0])):
         hint = "remove the snapshot: the log has everything"
         raise FileError("the snapshot is not the model of the log", file=files.snapshot, hint=hint)
     return "equal", found[1].event

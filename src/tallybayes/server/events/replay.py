@@ -67,7 +67,7 @@ class Replay:
         """Apply those events that are not undone, and return the state."""
         for batch in batches:
             live = [event for event in batch if event.kind != "undo" and event.id not in undone]
-            parsed = _parsed(live)
+            parsed = _parse(live)
             for event in live:
                 self._apply(event, parsed.get(event.id))
             if self.progress is not None:
@@ -126,7 +126,7 @@ class Replay:
         self._waiting, self._types, self._ids = [], GroupTypes(), []
 
 
-def _parsed(events: list[Event]) -> dict[int, list[dict[str, Any]]]:
+def _parse(events: list[Event]) -> dict[int, list[dict[str, Any]]]:
     """The rows of the learn events whose rows are JSON, by the number of the event."""
     small = [event for event in events if event.rows is not None and event.media_type == JSON and event.kind == "learn"]
     return dict(zip((event.id for event in small), read_many([event.rows or b"[]" for event in small]), strict=True))

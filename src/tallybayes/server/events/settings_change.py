@@ -32,7 +32,7 @@ def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mappin
 
     given: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
     """
-    options = _checked(given, {"method", "leave_one_out"})
+    options = _check_options(given, {"method", "leave_one_out"})
     method = options.get("method", "temperature")
     if method == "none":
         return {"asked": options, "set": {}, "text": "removed the calibration"}
@@ -50,8 +50,8 @@ def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[s
     false_positives, maximise, budget and costs, to be selected on rows. Without any, the most probable class is the
     answer.
     """
-    options = _checked(given, _DECISION)
-    positive = None if options.get("positive") is None else _class_named(snapshot.classes, options["positive"])
+    options = _check_options(given, _DECISION)
+    positive = None if options.get("positive") is None else _find_class(snapshot.classes, options["positive"])
     costs = options.get("costs")
     if costs is not None:
         costs = _named_costs(snapshot.classes, costs)
@@ -90,7 +90,7 @@ def with_events(settings: Settings, events: Iterable[tuple[str, Mapping[str, Any
     return settings
 
 
-def _checked(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
+def _check_options(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
     options = dict(given or {})
     for name in options:
         if name not in names:
@@ -98,7 +98,7 @@ def _checked(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]
     return options
 
 
-def _class_named(classes: list[Any], given: Any) -> Any:
+def _find_class(classes: list[Any], given: Any) -> Any:
     """A class that is given by its value or as text."""
     for label in classes:
         if type(label) is type(given) and label == given:
@@ -111,9 +111,9 @@ def _class_named(classes: list[Any], given: Any) -> Any:
 
 
 def _named_costs(classes: list[Any], costs: Any) -> dict[Any, dict[Any, float]]:
-    if not isinstance(costs, Mapping) or not all(isinstance(own, Mapping) for own in costs.values()):
+    if not isinstance(costs, Mapping) or not all(isinstance(by_answer, Mapping) for by_answer in costs.values()):
         raise ParameterError("costs: {true: {answered: cost}}", got=costs)
     return {
-        _class_named(classes, true): {_class_named(classes, one): cost for one, cost in own.items()}
-        for true, own in costs.items()
+        _find_class(classes, true): {_find_class(classes, one): cost for one, cost in by_answer.items()}
+        for true, by_answer in costs.items()
     }

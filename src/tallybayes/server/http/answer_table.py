@@ -21,26 +21,26 @@ __all__ = ["answer_format", "table_parts", "table_type"]
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
 
 
-def answer_format(call: Call, own: str, formats: Sequence[str] = _FORMATS) -> str:
+def answer_format(call: Call, requested: str, formats: Sequence[str] = _FORMATS) -> str:
     """The format of an answer: that of the request, unless the header Accept prefers another.
 
     A problem (406) if no format is accepted.
     """
     given = call.field(b"accept")
     if given is None or given.strip() in ("", "*/*"):
-        return own if own in formats else formats[0]
+        return requested if requested in formats else formats[0]
     ranked = sorted(_ranges(given), key=lambda one: -one[1])
     for wanted, quality in ranked:
         if quality <= 0:
             continue
         if wanted == "*/*":
-            return own if own in formats else formats[0]
+            return requested if requested in formats else formats[0]
         if wanted in formats:
             return wanted
         if wanted.endswith("/*"):
             matching = [one for one in formats if one.startswith(wanted[:-1])]
             if matching:
-                return own if own in matching else matching[0]
+                return requested if requested in matching else matching[0]
     raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(given))
 
 
@@ -87,7 +87,7 @@ def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterato
         for columns in pieces:
             writer.write_batch(
                 pa.record_batch(
-                    [pa.array(own, kind) for own, kind in zip(columns.values(), schema.types, strict=True)],
+                    [pa.array(values, kind) for values, kind in zip(columns.values(), schema.types, strict=True)],
                     schema=schema,
                 )
             )

@@ -106,7 +106,7 @@ class KeyRing:
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 try:
-                    found.append(_parsed(line))
+                    found.append(_parse_line(line))
                 except ParameterError as error:
                     raise FileError(error.expected, got=error.got, hint=error.hint, file=name, line=number) from None
         return cls(found)
@@ -138,7 +138,7 @@ def _check_scope(scope: str) -> None:
         raise ParameterError("a scope: predict, learn or admin", got=scope, hint=did_you_mean(scope, SCOPES))
 
 
-def _parsed(line: str) -> ApiKey:
+def _parse_line(line: str) -> ApiKey:
     content, _, name = line.partition("#")
     parts = content.split()
     if len(parts) not in (2, 3) or not parts[0].startswith(_HASH):

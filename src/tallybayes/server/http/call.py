@@ -42,6 +42,15 @@ class Call(Request):
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def integer(self, name: str) -> int | None:
+        """A number of the query, None if it is not there; a problem (422) unless it is an integer of at least 0."""
+        text = self.query_params.get(name)
+        if text is None:
+            return None
+        if not (text.isascii() and text.isdecimal() and len(text) < 19):
+            raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
+        return int(text)
+
     @property
     def who(self) -> str:
         """The sender, for the log of events."""

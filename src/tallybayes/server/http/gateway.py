@@ -17,9 +17,7 @@ import sys
 import time
 from typing import Any
 
-from fastapi import FastAPI
-from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallybayes.errors import Described
 from tallybayes.server.http.access_guard import check_origin, cors_headers, find_key, preflight_headers
@@ -49,8 +47,8 @@ _OPEN_METHODS = ("GET", "HEAD", "OPTIONS")
 class Gateway:
     """An ASGI application around the routes."""
 
-    def __init__(self, app: FastAPI, service: Service) -> None:
-        self._app, self._service = app, service
+    def __init__(self, router: ASGIApp, service: Service) -> None:
+        self._router, self._service = router, service
         self._budget = BodyBudget(service.settings.max_body)
         self._prefix, self._numbers = secrets.token_hex(4), itertools.count(1)
 
@@ -67,7 +65,7 @@ class Gateway:
         given = call.fields.get(b"x-request-id")
         valid = given is not None and _REQUEST_ID.fullmatch(given)
         call.request_id = given.decode() if given and valid else f"{self._prefix}-{next(self._numbers):x}"
-        scope["tally.call"], scope["app"] = call, self._app
+        scope["tally.call"] = call
         status = 0
 
         async def send_with_headers(message: Message) -> None:
@@ -137,7 +135,7 @@ class Gateway:
                     raise HttpError.of(503, expected, got=got, headers={"Retry-After": "1"})
                 service.n_active += 1
                 try:
-                    await self._app.router(scope, receive, send)
+                    await self._router(scope, receive, send)
                 finally:
                     service.n_active -= 1
         except TimeoutError:
@@ -153,13 +151,6 @@ class Gateway:
 
 def _problem(error: Exception) -> HttpError:
     """The answer to any exception."""
-    if isinstance(error, HTTPException):  # raised by the router
-        if error.status_code == 405:
-            allowed = (error.headers or {}).get("Allow", "")
-            got = Described("another method")
-            return HttpError.of(405, f"the method {allowed}", got=got, headers={"Allow": allowed})
-        hint = "the routes are described at /docs"
-        return HttpError.of(error.status_code, "a route of this server", got=Described("another path"), hint=hint)
     found = as_problem(error)
     if found is None:
         hint = "the log of the server has the details, under the request id"

@@ -35,14 +35,14 @@ _ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, IndexErr
 def read_parquet(body: bytes, n_rows: int) -> pa.Table:
     """The first rows of a Parquet file; a DataError if they are too large, or if the file is damaged."""
     try:
-        return _decoded(body, n_rows)
+        return _decode(body, n_rows)
     except DataError:
         raise
     except _ERRORS as error:
         raise DataError("a complete Parquet file", got=Described(str(error).partition("\n")[0][:200])) from None
 
 
-def _decoded(body: bytes, n_rows: int) -> pa.Table:
+def _decode(body: bytes, n_rows: int) -> pa.Table:
     (n_footer,) = struct.unpack_from("<I", body, len(body) - 8)
     if n_footer > _FOOTER:
         raise _too_large(f"a Parquet file with a footer of at most {_FOOTER >> 20} MB", n_footer)
@@ -64,14 +64,14 @@ def _decoded(body: bytes, n_rows: int) -> pa.Table:
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=texts)
         for batch in file.iter_batches(size, row_groups=[i], use_threads=False):
             batch.validate(full=True)
-            own = batch.slice(0, n_left)
-            n_bytes += _POINTER * own.num_rows * own.num_columns + sum(map(expanded_size, own.columns))
+            part = batch.slice(0, n_left)
+            n_bytes += _POINTER * part.num_rows * part.num_columns + sum(map(expanded_size, part.columns))
             if n_bytes <= _LARGEST:
-                batches.append(own.cast(schema))
+                batches.append(part.cast(schema))
                 n_bytes += batches[-1].nbytes
             if n_bytes > _LARGEST:
                 raise _too_large(f"a Parquet file with at most {_LARGEST >> 20} MB of values in {n_rows:,} rows")
-            n_left -= own.num_rows
+            n_left -= part.num_rows
             if not n_left:
                 return pa.Table.from_batches(batches, schema)
     return pa.Table.from_batches(batches, schema)

@@ -42,6 +42,6 @@ def log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in (logger.name, "uvicorn.error"):
-        own = logging.getLogger(name)
-        own.handlers, own.propagate = [handler], False
-        own.setLevel(LEVELS[level] if name == logger.name else max(LEVELS[level], logging.WARNING))
+        named = logging.getLogger(name)
+        named.handlers, named.propagate = [handler], False
+        named.setLevel(LEVELS[level] if name == logger.name else max(LEVELS[level], logging.WARNING))

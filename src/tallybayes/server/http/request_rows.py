@@ -151,7 +151,7 @@ def arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
     wanted = dict.fromkeys(source.head().columns)
     known = columns_to_read(schema, label, schema.weight)
     wanted |= {name: kind for name, kind in known.items() if name in wanted}
-    parts = [pa.table({name: pa.array(raw) for name, raw in own.columns.items()}) for own in source.batches(wanted)]
+    parts = [pa.table({name: pa.array(raw) for name, raw in table.columns.items()}) for table in source.batches(wanted)]
     return pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
 
 

@@ -45,10 +45,10 @@ class RowPieces(Source):
         known = dict.fromkeys(chain.from_iterable(rows))
 
         def piece(start: int, stop: int, names: Sequence[str]) -> Any:
-            own, wanted = rows[start:stop], {*names}
+            part, wanted = rows[start:stop], {*names}
             if len(wanted) < len(known):
-                own = [{name: value for name, value in row.items() if name in wanted} for row in own]
-            return own
+                part = [{name: value for name, value in row.items() if name in wanted} for row in part]
+            return part
 
         return cls(len(rows), list(known), piece, limit)
 
@@ -68,10 +68,10 @@ class RowPieces(Source):
         is_one = table.num_rows <= limit.piece
 
         def piece(start: int, stop: int, names: Sequence[str]) -> Any:
-            own = table.select(names).slice(start, stop - start)
+            part = table.select(names).slice(start, stop - start)
             if is_one or not names:
-                return own if names else Table(stop - start, {})
-            return pa.table([_without_dictionary(column) for column in own.columns], names=names)
+                return part if names else Table(stop - start, {})
+            return pa.table([_without_dictionary(column) for column in part.columns], names=names)
 
         return cls(table.num_rows, names, piece, limit)
 

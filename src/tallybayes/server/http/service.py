@@ -55,13 +55,13 @@ class Service:
 
         If this is cancelled, because its request has ended, the work is stopped, too.
         """
-        own = StoppableWork(work, *given)
-        self._running.add(own)
+        stoppable = StoppableWork(work, *given)
+        self._running.add(stoppable)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, own.run)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, stoppable.run)
         finally:
-            own.stop()
-            self._running.discard(own)
+            stoppable.stop()
+            self._running.discard(stoppable)
 
     async def for_body(self, content: bytes, work: Callable[..., Result], *given: Any) -> Result:
         """The result of work on a body: in a thread, if the body is long."""
@@ -86,6 +86,6 @@ class Service:
 
     def close(self) -> None:
         """Stop the work in threads that nobody waits for any more, and wait for its end."""
-        for own in list(self._running):
-            own.stop()
+        for stoppable in list(self._running):
+            stoppable.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)

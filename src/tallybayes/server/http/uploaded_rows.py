@@ -74,7 +74,7 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     with temporary_copies() as folder, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", DataWarning)
         path = Path(folder) / _file_name(name, media_type)
-        path.write_bytes(_checked(body, limit + 1))
+        path.write_bytes(_check(body, limit + 1))
         try:
             rows, is_truncated = _first_rows(_rows(path, schema), limit)
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
@@ -99,7 +99,7 @@ def _first_rows(rows: Iterator[dict[str, Any]], limit: int) -> tuple[list[dict[s
     return found, False
 
 
-def _checked(body: bytes, n_rows: int) -> bytes:
+def _check(body: bytes, n_rows: int) -> bytes:
     """The bytes of a file; of Arrow and Parquet, in which few can stand for many, the first rows as they were checked.
 
     An Arrow file is a stream, then an index, which could point elsewhere.

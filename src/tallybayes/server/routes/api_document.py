@@ -1,24 +1,31 @@
-"""Parts of the OpenAPI document that routes share: bodies of rows, answers, problems.
+"""The OpenAPI document, and the parts of it that routes share: bodies of rows, answers, problems.
 
-The schemas themselves are in `api_schemas.py`; `documented` adds them to the document that FastAPI makes of the routes.
+Each route has its part as it is added (`http/endpoint.py`); the schemas are in `api_schemas.py`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from tallybayes.server.events.event_rows import ARROW, JSON, MODEL
+from tallybayes.server.http.endpoint import Endpoint
 from tallybayes.server.http.http_problem import PROBLEM_TYPE
 from tallybayes.server.http.request_rows import CSV, NDJSON, TSV
 from tallybayes.server.routes.api_schemas import PARAMETERS, SCHEMAS
+from tallybayes.version import __version__
 
 __all__ = [
+    "IDEMPOTENCY_KEY",
+    "IF_MATCH",
+    "IF_NONE_MATCH",
     "answers",
-    "documented",
     "file_answer",
     "file_body",
     "json_answers",
     "json_body",
+    "openapi_document",
     "path_parameter",
     "query",
     "rows_body",
@@ -26,6 +33,17 @@ __all__ = [
     "text_answer",
 ]
 
+IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH = (
+    {"$ref": f"#/components/parameters/{name}"} for name in ("IdempotencyKey", "IfMatch", "IfNoneMatch")
+)
+
+_DESCRIPTION = """
+Naive Bayes models that answer and learn. Every change is an event of a durable log and can be taken back; it is
+answered after the durable commit.
+
+Rows are objects of JSON, lines of JSON, CSV or Arrow. Errors are `application/problem+json` with what was expected,
+what was given and a hint. Answers have the version of the model in `ETag` and `X-Model-Version`.
+""".strip()
 _TEXT = {"type": "string"}
 _BYTES = {"type": "string", "format": "binary"}
 _MEANING = {
@@ -143,20 +161,27 @@ def path_parameter(name: str, description: str, schema: dict[str, Any]) -> dict[
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
-def documented(document: dict[str, Any]) -> dict[str, Any]:
-    """FastAPI's document with the shared parts, the parameters of paths, and the key."""
-    components = document.setdefault("components", {})
-    components["schemas"] = SCHEMAS
-    components["parameters"] = PARAMETERS
-    components["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "A key that `tally key` has made."}
+def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    """The OpenAPI document of routes."""
+    paths: dict[str, Any] = {}
+    names: Counter[str] = Counter()
+    for endpoint in endpoints:
+        if endpoint.operation is None:
+            continue
+        name = endpoint.handler.__name__  # with a number, if the handler has several routes
+        names[name] += 1
+        identifier = name if names[name] == 1 else f"{name}_{names[name]}"
+        model = [{"$ref": "#/components/parameters/Model"}] if "{model}" in endpoint.path else []
+        operation = endpoint.operation | {
+            "operationId": identifier,
+            "parameters": [*model, *endpoint.operation.get("parameters", ())],
+        }
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+    key = {"type": "http", "scheme": "bearer", "description": "A key that `tally key` has made."}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "tallybayes", "description": _DESCRIPTION, "version": __version__},
+        "paths": paths,
+        "components": {"schemas": SCHEMAS, "parameters": PARAMETERS, "securitySchemes": {"key": key}},
+        "security": [{}, {"key": []}],
     }
-    document["security"] = [{}, {"key": []}]
-    for path, item in document["paths"].items():
-        for operation in item.values():
-            own = operation.setdefault("parameters", [])
-            if "{model}" in path:
-                own.insert(0, {"$ref": "#/components/parameters/Model"})
-            if "204" in operation["responses"]:
-                operation["responses"].pop("200", None)  # FastAPI adds it to every route
-    return document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -13,15 +14,24 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
-from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.live.change_request import Applied, ChangeKind, ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
-from tallybayes.server.routes.api_document import answers, json_body, rows_or_table
+from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
 
-__all__ = ["ENDPOINTS", "idempotency_key"]
+__all__ = ["idempotency_key", "routes"]
+
+routes = Routes("Changes", "/v1/models/{model}")
+_add_change = partial(
+    routes.add,
+    changes=True,
+    parameters=[IDEMPOTENCY_KEY, IF_MATCH],
+    responses=answers("Change", 400, 403, 404, 409, 412, 413, 415, 422, 503),
+)
+_LABELLED = rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]})
 
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
@@ -30,39 +40,48 @@ _DECIDE = ("positive", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "
 _METHODS = ("temperature", "isotonic", "none")
 
 
+@_add_change("POST", "/learn", needs="learn", summary="Learn labelled rows", requestBody=_LABELLED)
 async def learn(call: Call) -> Answer:
-    """Add rows to the model, all of them or none."""
-    return await _rows_changed(call, "learn")
+    """Adds rows, all of them or none; new classes, categories and columns are added to the model."""
+    return await _change_rows(call, "learn")
 
 
+@_add_change("POST", "/forget", needs="learn", summary="Forget labelled rows", requestBody=_LABELLED)
 async def forget(call: Call) -> Answer:
-    """Take rows back that were learned, all of them or none."""
-    return await _rows_changed(call, "forget")
+    """Subtracts rows that were learned, exactly; all of them or none."""
+    return await _change_rows(call, "forget")
 
 
-async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
+async def _change_rows(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     live = call.live
     given = await RequestRows.read(call)
-    rows, media_type = await _stored(call, live, given)
+    rows, media_type = await _pack_body(call, live, given)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = given.rows  # the writer need not read them again
-    request = ChangeRequest(
-        kind, rows, media_type, call.who, idempotency_key(call), call.if_version(live), parsed=parsed
+    return await _commit(call, live, kind, rows, media_type, parsed=parsed)
+
+
+async def _commit(
+    call: Call, live: LiveModel, kind: ChangeKind, rows: bytes | None = None, media_type: str = JSON, **facts: Any
+) -> Answer:
+    """Submit a change in the name of the sender, and answer when it is committed."""
+    key, version = idempotency_key(call), call.if_version(live)
+    return _answer(
+        live, await call.service.change(live, ChangeRequest(kind, rows, media_type, call.who, key, version, **facts))
     )
-    return _answer(live, await call.service.change(live, request))
 
 
-async def _stored(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
+async def _pack_body(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
     if given.rows is not None:
-        return await call.service.for_body(call.content, _packed, given.rows), JSON
+        return await call.service.for_body(call.content, _write_json, given.rows), JSON
     most, snapshot = call.service.settings.max_rows, live.current.snapshot
     content = await call.service.in_thread(_as_arrow, given, snapshot, most)
     return content, ARROW
 
 
-def _packed(rows: list[dict[str, Any]]) -> bytes | None:
+def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
     """Rows as JSON; None if there are none. A part at a time: other threads wait while one is written."""
     if not rows:
         return None
@@ -110,18 +129,27 @@ def _answer(live: LiveModel, applied: Applied) -> Answer:
     return Answer(body, headers=version_headers(live, applied))
 
 
+@_add_change(
+    "POST", "/undo", needs="learn", summary="Take back an event", requestBody=json_body("UndoRequest", {"event": 17})
+)
 async def undo(call: Call) -> Answer:
-    """Take back an event, however old it is, exactly."""
+    """The model is then as if the event had never happened, byte for byte."""
     live = call.live
     event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
-    request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
-    return _answer(live, await call.service.change(live, request))
+    return await _commit(call, live, "undo", event=event)
 
 
+@_add_change(
+    "POST",
+    "/calibrate",
+    needs="admin",
+    summary="Calibrate the probabilities",
+    requestBody=rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
+)
 async def calibrate(call: Call) -> Answer:
-    """Calibrate the probabilities on labelled rows."""
+    """On rows that the model has learned (each scored without itself), or on new ones."""
     live = call.live
     given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
     options = given.options if given is not None else await read_object(call, ("method", "new"))
@@ -133,17 +161,9 @@ async def calibrate(call: Call) -> Answer:
     if (given is None) != (method == "none"):
         expected = "no rows for the method none" if given is not None else "rows to calibrate on"
         raise HttpError.of(422, expected, got=Described("rows" if given is not None else "none"))
-    rows, media_type = (None, JSON) if given is None else await _stored(call, live, given)
-    request = ChangeRequest(
-        "calibrate",
-        rows,
-        media_type,
-        call.who,
-        idempotency_key(call),
-        call.if_version(live),
-        settings={"method": method, "leave_one_out": not new},
-    )
-    return _answer(live, await call.service.change(live, request))
+    rows, media_type = (None, JSON) if given is None else await _pack_body(call, live, given)
+    settings = {"method": method, "leave_one_out": not new}
+    return await _commit(call, live, "calibrate", rows, media_type, settings=settings)
 
 
 def _has_rows(call: Call) -> bool:
@@ -152,25 +172,26 @@ def _has_rows(call: Call) -> bool:
     return content_type != JSON or b'"rows"' in call.content or b'"row"' in call.content
 
 
+@_add_change(
+    "PUT",
+    "/decision",
+    needs="admin",
+    summary="Set the decision rule",
+    requestBody=json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
+)
 async def decide(call: Call) -> Answer:
-    """Set the decision rule, or choose its threshold on labelled rows."""
+    """A threshold for a class, costs, or no answer below a probability, as `tally decide`.
+
+    An empty object is the most probable class.
+    """
     live = call.live
     given = await read_object(call, _DECIDE)
     rows = given.pop("rows", None)
     stored = None
     if rows is not None:
         checked = checked_rows(rows, call.service.settings.max_rows)
-        stored = await call.service.for_body(call.content, _packed, checked)
-    request = ChangeRequest(
-        "decide",
-        stored,
-        JSON,
-        call.who,
-        idempotency_key(call),
-        call.if_version(live),
-        settings=_rule(given, stored is not None),
-    )
-    return _answer(live, await call.service.change(live, request))
+        stored = await call.service.for_body(call.content, _write_json, checked)
+    return await _commit(call, live, "decide", stored, settings=_rule(given, stored is not None))
 
 
 def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
@@ -189,72 +210,3 @@ def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
         raise ParameterError("new: true or false", got=given["new"])
     result = {name: value for name, value in given.items() if value is not None and name != "new"}
     return result | ({"leave_one_out": not given.get("new", False)} if has_rows else {})
-
-
-_TAG = "Changes"
-_PROBLEMS = (400, 403, 404, 409, 412, 413, 415, 422, 503)
-_LEARN = "Every change is an event of the log. The answer is sent after the durable commit."
-
-
-def _endpoint(
-    method: str, path: str, handler: Any, needs: str, summary: str, description: str, body: dict[str, Any]
-) -> Endpoint:
-    document = {
-        "tags": [_TAG],
-        "summary": summary,
-        "description": f"{description} {_LEARN}",
-        "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/IfMatch"}],
-        "requestBody": body,
-        "responses": answers("Change", *_PROBLEMS),
-    }
-    return Endpoint(method, f"/v1/models/{{model}}/{path}", handler, needs, document, changes=True)
-
-
-ENDPOINTS = [
-    _endpoint(
-        "POST",
-        "learn",
-        learn,
-        "learn",
-        "Learn labelled rows",
-        "Adds rows, all of them or none; new classes, categories and columns are added to the model.",
-        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
-    ),
-    _endpoint(
-        "POST",
-        "forget",
-        forget,
-        "learn",
-        "Forget labelled rows",
-        "Subtracts rows that were learned, exactly.",
-        rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}),
-    ),
-    _endpoint(
-        "POST",
-        "undo",
-        undo,
-        "learn",
-        "Take back an event",
-        "The model is then as if the event had never happened, byte for byte.",
-        json_body("UndoRequest", {"event": 17}),
-    ),
-    _endpoint(
-        "POST",
-        "calibrate",
-        calibrate,
-        "admin",
-        "Calibrate the probabilities",
-        "On rows that the model has learned (each scored without itself), or on new ones.",
-        rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
-    ),
-    _endpoint(
-        "PUT",
-        "decision",
-        decide,
-        "admin",
-        "Set the decision rule",
-        "A threshold for a class, costs, or no answer below a probability, as `tally decide`; an empty object is the"
-        " most probable class.",
-        json_body("DecideRequest", {"positive": "dog", "threshold": 0.8}),
-    ),
-]

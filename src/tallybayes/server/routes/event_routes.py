@@ -16,13 +16,15 @@ from tallybayes.server.events.event_export import write_parquet
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.http.answer import Answer, StreamedAnswer
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import in_header, version_headers
 from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.routes.api_document import answers, file_answer, path_parameter, query, text_answer
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
+
+routes = Routes("Events", "/v1/models/{model}")
 
 _MOST = 1000  # events of one answer
 _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
@@ -33,11 +35,25 @@ _KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 
 
+@routes.add(
+    "GET",
+    "/events",
+    needs="learn",
+    summary="List events",
+    parameters=[
+        query("after", "Only events after this one, the oldest first.", _NUMBER),
+        query("before", "Only events before this one.", _NUMBER),
+        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 100}),
+        query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
+        query("who", "Only events of this sender.", {"type": "string"}),
+    ],
+    responses=answers("EventList", 404, 422),
+)
 async def list_events(call: Call) -> Answer:
-    """List events, the newest first, or from one on."""
+    """The newest first, or, with `after`, the ones that follow."""
     live = call.live
-    after, before = _number(call, "after"), _number(call, "before")
-    limit = _number(call, "limit")
+    after, before = call.integer("after"), call.integer("before")
+    limit = call.integer("limit")
     limit = 100 if limit is None else limit
     if not 1 <= limit <= _MOST:
         raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
@@ -55,8 +71,16 @@ async def list_events(call: Call) -> Answer:
     return Answer.of({"events": events, "next": following}, headers=version_headers(live, live.current))
 
 
+@routes.add(
+    "GET",
+    "/events/{event}",
+    needs="learn",
+    summary="Read an event",
+    parameters=[path_parameter("event", "The number of the event.", {"type": "integer", "minimum": 0})],
+    responses=answers("EventDetails", 404, 422),
+)
 async def read_event(call: Call) -> Answer:
-    """Read an event with its rows."""
+    """With its rows."""
     live, number = call.live, _path_number(call)
 
     def work() -> Answer:
@@ -69,8 +93,9 @@ async def read_event(call: Call) -> Answer:
     return await call.service.in_thread(work)
 
 
+@routes.add("GET", "/events.parquet", needs="learn", summary="Export all events", responses=file_answer(_PARQUET, 404))
 async def export_events(call: Call) -> Answer:
-    """Export all events as Parquet."""
+    """As a Parquet file, as `tally log export` writes it."""
     live = call.live
     call.deadline.reschedule(None)  # a long log takes its time
 
@@ -99,16 +124,31 @@ async def _parts(call: Call, file: IO[bytes]) -> AsyncIterator[bytes]:
             yield part
 
 
+@routes.add("GET", "/stream", needs="predict", summary="Measurements of the stream", responses=answers("Stream", 404))
 async def read_stream(call: Call) -> Answer:
-    """Read the measurements of the stream: test-then-learn accuracy and log loss, class shares, drift, rate."""
+    """Each row is scored before it is learned: accuracy and log loss over windows of rows.
+
+    Also the shares of classes, warnings of drift, and how many events and rows come per second.
+    """
     live = call.live
     published = live.current
     found = await call.service.in_thread(live.stream_summary)
     return Answer.of(found, headers=version_headers(live, published))
 
 
+@routes.add(
+    "GET",
+    "/live",
+    needs="predict",
+    streams=True,
+    summary="Follow changes",
+    responses=text_answer("text/event-stream", 404),
+)
 async def follow_events(call: Call) -> Answer:
-    """Follow changes of a model as server-sent events."""
+    """Server-sent events: `published` after each change; a comment every 15 seconds.
+
+    It has version, event, kind, rows, time and a summary of the stream. Under load, changes in between are skipped.
+    """
     live, service = call.live, call.service
     if service.n_streams >= service.settings.max_streams:
         got = Described("more")
@@ -124,8 +164,8 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     latest: dict[str, Any] = {}
 
     def published(state: Published, events: list[Event]) -> None:  # called in the writer's thread
-        own = events[-1]
-        latest.update(version=state.version, event=own.id, kind=own.kind, time=own.time, n_events=len(events))
+        newest = events[-1]
+        latest.update(version=state.version, event=newest.id, kind=newest.kind, time=newest.time, n_events=len(events))
         latest.update(rows=sum(event.n_rows for event in events))
         loop.call_soon_threadsafe(changed.set)
 
@@ -165,94 +205,8 @@ def _event(kind: str, data: dict[str, Any]) -> bytes:
     return f"event: {kind}\ndata: {json_text(json.loads(json.dumps(data, default=str)))}\n\n".encode()
 
 
-def _number(call: Call, name: str) -> int | None:
-    text = call.query_params.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-    return int(text)
-
-
 def _path_number(call: Call) -> int:
     text = call.path_params["event"]
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise HttpError.of(404, "the number of an event", got=text)
     return int(text)
-
-
-_TAG = "Events"
-_PATH = "/v1/models/{model}"
-ENDPOINTS = [
-    Endpoint(
-        "GET",
-        f"{_PATH}/events",
-        list_events,
-        "learn",
-        {
-            "tags": [_TAG],
-            "summary": "List events",
-            "description": "The newest first, or, with `after`, the ones that follow.",
-            "parameters": [
-                query("after", "Only events after this one, the oldest first.", _NUMBER),
-                query("before", "Only events before this one.", _NUMBER),
-                query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 100}),
-                query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
-                query("who", "Only events of this sender.", {"type": "string"}),
-            ],
-            "responses": answers("EventList", 404, 422),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/events.parquet",
-        export_events,
-        "learn",
-        {
-            "tags": [_TAG],
-            "summary": "Export all events",
-            "description": "As a Parquet file, as `tally log export` writes it.",
-            "responses": file_answer(_PARQUET, 404),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/events/{{event}}",
-        read_event,
-        "learn",
-        {
-            "tags": [_TAG],
-            "summary": "Read an event",
-            "description": "With its rows.",
-            "parameters": [path_parameter("event", "The number of the event.", {"type": "integer", "minimum": 0})],
-            "responses": answers("EventDetails", 404, 422),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/stream",
-        read_stream,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Measurements of the stream",
-            "description": "Each row is scored before it is learned: accuracy and log loss over windows of rows, the"
-            " shares of classes, warnings of drift, and how many events and rows come per second.",
-            "responses": answers("Stream", 404),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/live",
-        follow_events,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Follow changes",
-            "description": "Server-sent events: `published` with version, event, kind, rows, time and a summary of the"
-            " stream after each change; a comment every 15 seconds. Under load, changes in between are skipped.",
-            "responses": text_answer("text/event-stream", 404),
-        },
-        streams=True,
-    ),
-]

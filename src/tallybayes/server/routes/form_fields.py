@@ -168,8 +168,8 @@ def _plain(picture: ColumnChartData | None) -> dict[str, Any] | None:
     by_class = [[row for row in picture.rows if row["class"] == name] for name in picture.classes]
     rows = [
         {key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()}
-        for own in by_class
-        for row in own[::step]
+        for class_rows in by_class
+        for row in class_rows[::step]
     ]
     return {
         "kind": picture.kind,

@@ -18,7 +18,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.row_limit import RowLimit
@@ -30,36 +30,67 @@ from tallybayes.server.live.predicted_rows import FEW, PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
 from tallybayes.version import __version__
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
+
+routes = Routes("Open Inference Protocol", "/v2")
+_VERSION = path_parameter("version", "The version of the model; only the current one is there.", {"type": "string"})
+_TENSOR = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
+
+
+def _add_for_model(method: str, path: str, schema: str, summary: str, *statuses: int, **operation: Any) -> Register:
+    """Decorate a handler with two routes: for a model, and for a version of it."""
+    operation["responses"] = json_answers(schema, "InferenceError", 404, *statuses)
+    model, version = f"/models/{{model}}{path}", f"/models/{{model}}/versions/{{version}}{path}"
+
+    def register(handler: Handler) -> Handler:
+        routes.add(method, model, needs="predict", summary=summary, **operation)(handler)
+        by_version = f"{summary}, by version"
+        routes.add(method, version, needs="predict", summary=by_version, parameters=[_VERSION], **operation)(handler)
+        return handler
+
+    return register
+
 
 _OUTPUTS = ("predict", "predict_proba")
 _PLATFORM = "tallybayes_naive_bayes"
 
 
+@routes.add("GET", "/", needs=None)
+@routes.add(
+    "GET", "", needs=None, summary="Server metadata", responses=json_answers("ServerMetadata", "InferenceError")
+)
 async def oip_server(call: Call) -> Answer:
-    """Describe the server."""
+    """Name and version of the server."""
     return Answer.of({"name": "tallybayes", "version": __version__, "extensions": []})
 
 
+@routes.add(
+    "GET", "/health/live", needs=None, summary="Server live", responses=json_answers("ServerLive", "InferenceError")
+)
 async def oip_live(call: Call) -> Answer:
-    """Say that the server answers."""
+    """Whether the server answers."""
     return Answer.of({"live": True})
 
 
+@routes.add(
+    "GET", "/health/ready", needs=None, summary="Server ready", responses=json_answers("ServerReady", "InferenceError")
+)
 async def oip_ready(call: Call) -> Answer:
-    """Say whether all models can answer."""
+    """Whether all models can answer."""
     return Answer.of({"live": True, "ready": True})
 
 
+@_add_for_model("GET", "/ready", "ModelReady", "Model ready")
 async def oip_model_ready(call: Call) -> Answer:
-    """Say whether a model can answer."""
+    """Whether a model can answer."""
     live = call.live
     _check_version(call, live.current)
     return Answer.of({"name": live.name, "ready": True})
 
 
+@_add_for_model("GET", "", "ModelMetadata", "Model metadata")
 async def oip_model(call: Call) -> Answer:
-    """Describe the inputs and outputs of a model."""
+    """The inputs and outputs of a model."""
     live = call.live
     published = live.current
     _check_version(call, published)
@@ -80,8 +111,17 @@ async def oip_model(call: Call) -> Answer:
     return Answer.of(found, headers=version_headers(live, published))
 
 
+@_add_for_model(
+    "POST",
+    "/infer",
+    "InferenceResponse",
+    "Inference",
+    413,
+    422,
+    requestBody=json_body("InferenceRequest", {"id": "1", "inputs": [_TENSOR]}),
+)
 async def oip_infer(call: Call) -> Answer:
-    """Predict."""
+    """The answers and probabilities of rows, given as tensors."""
     live = call.live
     published = live.current
     _check_version(call, published)
@@ -117,7 +157,7 @@ class _Inference:
         given = parse_json(call.content)
         if not isinstance(given, dict):
             raise DataError("an object of JSON with inputs", got=given)
-        wanted = _wanted(given.get("outputs"))
+        wanted = _output_names(given.get("outputs"))
         identifier = given.get("id")
         if identifier is not None and not isinstance(identifier, str):
             raise DataError("id: text", got=identifier)
@@ -146,7 +186,7 @@ def _response(call: Call, live: LiveModel, published: Published, scored: Predict
             "shape": [n_rows, len(classes)],
             "datatype": "FP64",
             "parameters": {"classes": ", ".join(map(shown, classes))},
-            "data": ListParts((own.ravel().tolist() for own in scored.proba), json.dumps),
+            "data": ListParts((proba.ravel().tolist() for proba in scored.proba), json.dumps),
         },
     }
     found = {
@@ -159,7 +199,7 @@ def _response(call: Call, live: LiveModel, published: Published, scored: Predict
     return answer_in_parts(call.service, json_parts(found), headers=version_headers(live, published))
 
 
-def _wanted(outputs: Any) -> list[str]:
+def _output_names(outputs: Any) -> list[str]:
     """The names of the outputs that are asked for."""
     if not outputs and outputs in (None, []):
         return list(_OUTPUTS)
@@ -197,54 +237,3 @@ def _input_type(snapshot: Snapshot, name: str) -> str:
         key = snapshot.state.statistics.any_key(family, name)
         return "BYTES" if key is None else datatype_of([key])
     return "FP64"
-
-
-_TAG = "Open Inference Protocol"
-_MODEL = "/v2/models/{model}"
-
-
-def _endpoint(
-    method: str, path: str, handler: Any, needs: str | None, schema: str, summary: str, *more: int
-) -> Endpoint:
-    document: dict[str, Any] = {
-        "tags": [_TAG],
-        "summary": f"{summary}, by version" if "{version}" in path else summary,
-        "description": "",
-        "responses": json_answers(schema, "InferenceError", *more),
-    }
-    if "{version}" in path:
-        parameter = path_parameter(
-            "version", "The version of the model; only the current one is there.", {"type": "string"}
-        )
-        document["parameters"] = [parameter]
-    if method == "POST":
-        tensor = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
-        document["requestBody"] = json_body("InferenceRequest", {"id": "1", "inputs": [tensor]})
-    return Endpoint(method, path, handler, needs, document)
-
-
-ENDPOINTS = [
-    _endpoint("GET", "/v2", oip_server, None, "ServerMetadata", "Server metadata"),
-    _endpoint("GET", "/v2/", oip_server, None, "ServerMetadata", "Server metadata")._replace(is_documented=False),
-    _endpoint("GET", "/v2/health/live", oip_live, None, "ServerLive", "Server live"),
-    _endpoint("GET", "/v2/health/ready", oip_ready, None, "ServerReady", "Server ready"),
-    *(
-        endpoint
-        for version in ("", "/versions/{version}")
-        for endpoint in (
-            _endpoint(
-                "POST",
-                f"{_MODEL}{version}/infer",
-                oip_infer,
-                "predict",
-                "InferenceResponse",
-                "Inference",
-                404,
-                413,
-                422,
-            ),
-            _endpoint("GET", f"{_MODEL}{version}", oip_model, "predict", "ModelMetadata", "Model metadata", 404),
-            _endpoint("GET", f"{_MODEL}{version}/ready", oip_model_ready, "predict", "ModelReady", "Model ready", 404),
-        )
-    ),
-]

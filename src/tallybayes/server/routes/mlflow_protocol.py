@@ -21,7 +21,7 @@ from tallybayes.server.events.event_rows import JSON
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import CSV, RequestRows, checked_rows
@@ -33,15 +33,27 @@ from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
 from tallybayes.version import __version__
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
+
+routes = Routes("MLflow")
+_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
+_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
 
 _KEYS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 _PARAMS = ("model", "proba")
 _CHARSET = re.compile(r"charset=\"?utf-?8\"?", re.IGNORECASE)
 
 
+@routes.add(
+    "POST",
+    "/invocations",
+    needs="predict",
+    summary="Predict",
+    requestBody=_BODY,
+    responses=json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
+)
 async def invocations(call: Call) -> Answer:
-    """Predict, as MLflow's scoring server does."""
+    """As MLflow's scoring server; with several models, `params` names one."""
     content_type = call.field(b"content-type") or ""
     kind, _, parameters = content_type.partition(";")
     kind = kind.strip().lower()
@@ -118,20 +130,20 @@ def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str
     if key == "dataframe_split":
         if not isinstance(value, dict) or not isinstance(value.get("data"), list):
             raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
-        return _named(value["data"], value.get("columns"), snapshot, most)
+        return _name_values(value["data"], value.get("columns"), snapshot, most)
     if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
         return checked_rows(value, most)
     if isinstance(value, dict):
-        lengths = {len(own) if isinstance(own, list) else 1 for own in value.values()}
+        lengths = {len(column) if isinstance(column, list) else 1 for column in value.values()}
         if len(lengths) > 1:
             raise DataError("columns of the same length", got=sorted(lengths))
-        columns = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+        columns = {name: column if isinstance(column, list) else [column] for name, column in value.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return checked_rows(rows, most)
-    return _named(value, None, snapshot, most)
+    return _name_values(value, None, snapshot, most)
 
 
-def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+def _name_values(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
     """Rows that are lists, with the names of their columns."""
     names = list(snapshot.state.schema.columns) if columns is None else columns
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -157,48 +169,14 @@ def _predictions(scored: PredictedRows, *, with_proba: bool) -> Iterator[list[An
         yield [dict(zip(names, row, strict=True)) for row in proba.tolist()]
 
 
+@routes.add("GET", "/health", needs=None, summary="Health", responses=text_answer())
+@routes.add("GET", "/ping", needs=None, summary="Health", responses=text_answer())
 async def ping(call: Call) -> Answer:
-    """Say that the server answers."""
+    """Empty: the server answers."""
     return Answer(b"\n", "text/plain; charset=utf-8")
 
 
+@routes.add("GET", "/version", needs=None, summary="Version", responses=text_answer())
 async def version(call: Call) -> Answer:
-    """Say the version of the server."""
+    """Of tallybayes."""
     return Answer(__version__.encode(), "text/plain; charset=utf-8")
-
-
-_TAG = "MLflow"
-_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
-_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
-ENDPOINTS = [
-    Endpoint(
-        "POST",
-        "/invocations",
-        invocations,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Predict",
-            "description": "As MLflow's scoring server; with several models, `params` names one.",
-            "requestBody": _BODY,
-            "responses": json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
-        },
-    ),
-    *(
-        Endpoint(
-            "GET",
-            path,
-            ping,
-            None,
-            {"tags": [_TAG], "summary": "Health", "description": "Empty.", "responses": text_answer()},
-        )
-        for path in ("/ping", "/health")
-    ),
-    Endpoint(
-        "GET",
-        "/version",
-        version,
-        None,
-        {"tags": [_TAG], "summary": "Version", "description": "Of tallybayes.", "responses": text_answer()},
-    ),
-]

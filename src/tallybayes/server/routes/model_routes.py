@@ -12,16 +12,25 @@ from tallybayes.formatting import finite_json
 from tallybayes.server.events.event_rows import JSON, MODEL
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import in_header, version_headers
 from tallybayes.server.live.change_request import ChangeRequest
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.routes.api_document import answers, file_answer, file_body
+from tallybayes.server.routes.api_document import (
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    answers,
+    file_answer,
+    file_body,
+)
 from tallybayes.server.routes.change_routes import idempotency_key
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
-__all__ = ["ENDPOINTS", "model_facts"]
+__all__ = ["model_facts", "routes"]
+
+routes = Routes("Models", "/v1/models")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _BINARY = ("application/octet-stream", MODEL)
@@ -45,14 +54,23 @@ def model_facts(call: Call, live: LiveModel, published: Published) -> dict[str, 
     }
 
 
+@routes.add("GET", "", needs="predict", summary="List the models", responses=answers("ModelList"))
 async def list_models(call: Call) -> Answer:
-    """List the models that the key may use."""
+    """Those that the key may use."""
     models = [live for name, live in sorted(call.service.folder.items()) if call.may_see(name)]
     return Answer.of({"models": [model_facts(call, live, live.current) for live in models]})
 
 
+@routes.add(
+    "GET",
+    "/{model}",
+    needs="predict",
+    summary="Describe a model",
+    parameters=[IF_NONE_MATCH],
+    responses=answers("ModelDetails", 304, 404),
+)
 async def describe_model(call: Call) -> Answer:
-    """Describe a model: classes, rows, settings, version."""
+    """Classes, rows per class (`class_counts` has the order of `classes`), version and settings."""
     live = call.live
     published = live.current
     headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
@@ -79,8 +97,16 @@ def _time_of(path: str) -> str | None:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+@routes.add(
+    "GET",
+    "/{model}/schema",
+    needs="predict",
+    summary="Read the schema",
+    parameters=[IF_NONE_MATCH],
+    responses=answers("Schema", 304, 404),
+)
 async def read_schema(call: Call) -> Answer:
-    """Read the schema: the family of every column and the reason for it."""
+    """As `tally inspect --schema` prints it."""
     live = call.live
     published = live.current
     headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
@@ -89,8 +115,16 @@ async def read_schema(call: Call) -> Answer:
     return Answer.of(finite_json(published.snapshot.state.schema.to_dict()), headers=headers)
 
 
+@routes.add(
+    "GET",
+    "/{model}/download",
+    needs="learn",
+    summary="Download the model file",
+    parameters=[IF_NONE_MATCH],
+    responses=file_answer(MODEL, 304, 404),
+)
 async def download_model(call: Call) -> Answer:
-    """Download the model file as it is now."""
+    """The model as it is now, as a `.tally` file."""
     live = call.live
     published = live.current
     headers = [
@@ -104,8 +138,18 @@ async def download_model(call: Call) -> Answer:
     return Answer(content, MODEL, headers=headers)
 
 
+@routes.add(
+    "PUT",
+    "/{model}",
+    needs="admin",
+    changes=True,
+    summary="Upload a model file",
+    parameters=[IDEMPOTENCY_KEY, IF_MATCH],
+    requestBody=file_body(),
+    responses=answers("ModelFacts", 201, 403, 404, 409, 412, 413, 415, 422, 503),
+)
 async def upload_model(call: Call) -> Answer:
-    """Upload a model file under a new name, or replace a model by it."""
+    """Adds a model, or replaces one; the file is checked as any other model file."""
     name = call.path_params["model"]
     if not _NAME.fullmatch(name):
         hint = "letters, digits, _ . and -, at most 100, the first a letter or a digit"
@@ -137,97 +181,18 @@ def _is_untouched(live: LiveModel, content: bytes) -> bool:
     return not live.n_events and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
 
 
+@routes.add(
+    "DELETE",
+    "/{model}",
+    needs="admin",
+    changes=True,
+    summary="Remove a model",
+    parameters=[IF_MATCH],
+    responses=answers(None, 204, 403, 404, 409, 412, 503),
+)
 async def remove_model(call: Call) -> Answer:
-    """Remove a model with its log."""
+    """Removes the model file, its log and its snapshot."""
     live, folder = call.live, call.service.folder
     wanted = call.if_version(live)
     await call.service.in_thread(lambda: folder.remove(live.name, if_version=wanted))
     return Answer(b"", JSON, status=204)
-
-
-_TAG = "Models"
-_PATH = "/v1/models/{model}"
-_IF_NONE_MATCH = {"$ref": "#/components/parameters/IfNoneMatch"}
-_IF_MATCH = {"$ref": "#/components/parameters/IfMatch"}
-ENDPOINTS = [
-    Endpoint(
-        "GET",
-        "/v1/models",
-        list_models,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "List the models",
-            "description": "Those that the key may use.",
-            "responses": answers("ModelList"),
-        },
-    ),
-    Endpoint(
-        "GET",
-        _PATH,
-        describe_model,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Describe a model",
-            "description": "Classes, rows per class (`class_counts` has the order of `classes`), version and settings.",
-            "parameters": [_IF_NONE_MATCH],
-            "responses": answers("ModelDetails", 304, 404),
-        },
-    ),
-    Endpoint(
-        "PUT",
-        _PATH,
-        upload_model,
-        "admin",
-        {
-            "tags": [_TAG],
-            "summary": "Upload a model file",
-            "description": "Adds a model, or replaces one; the file is checked as any other model file.",
-            "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, _IF_MATCH],
-            "requestBody": file_body(),
-            "responses": answers("ModelFacts", 201, 403, 404, 409, 412, 413, 415, 422, 503),
-        },
-        changes=True,
-    ),
-    Endpoint(
-        "DELETE",
-        _PATH,
-        remove_model,
-        "admin",
-        {
-            "tags": [_TAG],
-            "summary": "Remove a model",
-            "description": "Removes the model file, its log and its snapshot.",
-            "parameters": [_IF_MATCH],
-            "responses": answers(None, 204, 403, 404, 409, 412, 503),
-        },
-        changes=True,
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/schema",
-        read_schema,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Read the schema",
-            "description": "As `tally inspect --schema` prints it.",
-            "parameters": [_IF_NONE_MATCH],
-            "responses": answers("Schema", 304, 404),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/download",
-        download_model,
-        "learn",
-        {
-            "tags": [_TAG],
-            "summary": "Download the model file",
-            "description": "The model as it is now, as a `.tally` file.",
-            "parameters": [_IF_NONE_MATCH],
-            "responses": file_answer(MODEL, 304, 404),
-        },
-    ),
-]

@@ -1,4 +1,4 @@
-"""The page: its files, and what it shows beyond the API for programs.
+"""What the page shows beyond the API for programs.
 
 Columns, nomogram and importance depend on the model only: they are kept until it changes.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tallybayes.arrays.chunks import split
-from tallybayes.errors import NONE, did_you_mean
+from tallybayes.errors import did_you_mean
 from tallybayes.formatting import json_text
 from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
@@ -19,21 +19,38 @@ from tallybayes.server.events.event_rows import JSON
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Register, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.service import Service
 from tallybayes.server.http.uploaded_rows import uploaded_rows
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.routes.api_document import query, text_answer
-from tallybayes.server.routes.column_chart import chart_script, column_chart_spec, has_charts
+from tallybayes.server.routes.api_document import IF_NONE_MATCH, query, text_answer
+from tallybayes.server.routes.column_chart import column_chart_spec, has_charts
 from tallybayes.server.routes.expected_importance import expected_importance
 from tallybayes.server.routes.form_fields import form_fields
-from tallybayes.server.routes.page_files import PAGE_POLICY, page_files
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
 
+routes = Routes("Page", "/v1/models/{model}")
 _PIECE = 100  # rows that are written as JSON at once
+_ROWS = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+
+
+def _json_answers(properties: dict[str, Any], *statuses: int) -> dict[str, Any]:
+    """The answers of a route that are objects with these properties."""
+    result = text_answer(JSON, *statuses)
+    schema = {"type": "object", "required": list(properties), "properties": properties}
+    result["200"]["content"] = {JSON: {"schema": schema}}
+    return result
+
+
+def _add_kept(path: str, summary: str, **properties: Any) -> Register:
+    """Decorate a handler whose answer depends on the model only."""
+    known = {"model": {"type": "string"}, "version": {"type": "integer"}} | properties
+    responses = _json_answers(known, 304, 404)
+    return routes.add("GET", path, needs="predict", summary=summary, parameters=[IF_NONE_MATCH], responses=responses)
 
 
 def _nomogram(model: Model) -> dict[str, Any]:
@@ -80,23 +97,41 @@ async def _kept_answer(call: Call, kept: _Kept) -> Answer:
     return Answer(await kept.answer(call.service, live, published), headers=headers)
 
 
+@_add_kept(
+    "/columns",
+    "Columns as fields of a form",
+    columns=_OBJECTS,
+    excluded=_OBJECTS,
+    intervals={"type": "boolean"},
+    charts={"type": "boolean"},
+)
 async def read_columns(call: Call) -> Answer:
-    """Read the columns: how each is entered, its range or values, and its distribution in each class."""
+    """For each column how a value is entered, the range or the most frequent values, and its distribution by class."""
     return await _kept_answer(call, _COLUMNS)
 
 
+@_add_kept("/nomogram", "Nomogram", classes={"type": "array", "items": {"type": "string"}}, rulers=_OBJECTS)
 async def read_nomogram(call: Call) -> Answer:
-    """Read what each value of each column adds to log P(class, row)."""
+    """What each value of each column adds to log P(class, row), and the log of the prior."""
     return await _kept_answer(call, _NOMOGRAM)
 
 
+@_add_kept("/importance", "Importance of columns", rows={"type": "integer"}, columns=_OBJECTS)
 async def read_importance(call: Call) -> Answer:
-    """Read the importance of each column, on rows drawn from the model."""
+    """From the model alone: information and gain in nats, on rows drawn from it; `reason` if it cannot be sampled."""
     return await _kept_answer(call, _IMPORTANCE)
 
 
+@routes.add(
+    "GET",
+    "/chart",
+    needs="predict",
+    summary="Chart of a column",
+    parameters=[query("column", "The name of the column.", {"type": "string"})],
+    responses=_json_answers({"height": {}}, 404, 422),
+)
 async def read_chart(call: Call) -> Answer:
-    """Read a chart of a column: its distribution in each class."""
+    """Its distribution in each class, as a specification of Vega-Lite. Needs the extra `report`."""
     live = call.live
     published, column = live.current, call.query_params.get("column", "")
     if column not in published.model.schema.families:
@@ -106,13 +141,29 @@ async def read_chart(call: Call) -> Answer:
     return Answer.of(spec, headers=version_headers(live, published))
 
 
+@routes.add("GET", "/examples", needs="predict", summary="Rows to try", responses=_json_answers({"rows": _ROWS}, 404))
 async def list_examples(call: Call) -> Answer:
-    """List rows without a label to work through, if the server was started with any."""
+    """Rows without a label that the server was started with; none, unless it is a demo."""
     return Answer.of({"rows": list(call.service.settings.examples.get(call.live.name, ()))})
 
 
+@routes.add(
+    "POST",
+    "/read",
+    needs="predict",
+    summary="Read a file as rows",
+    parameters=[query("file", "The name of the file; its ending may tell the format.", {"type": "string"})],
+    requestBody={
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    responses=_json_answers({"columns": {"type": "array"}, "rows": _ROWS}, 404, 413, 422),
+)
 async def read_rows(call: Call) -> Answer:
-    """Read a file or a pasted table as rows."""
+    """CSV, TSV, JSON, lines of JSON, mails, Parquet or Arrow, as `tally` reads them; at most 5,000 rows.
+
+    Nothing is stored.
+    """
     schema = call.live.current.snapshot.state.schema
     kind, name = call.field(b"content-type") or "", call.query_params.get("file", "")
 
@@ -124,141 +175,3 @@ async def read_rows(call: Call) -> Answer:
         return answer_in_parts(call.service, json_parts(found))
 
     return await call.service.in_thread(work)
-
-
-async def page(call: Call) -> Answer:
-    """Show the page."""
-    return _file(call, "index.html")
-
-
-async def page_file(call: Call) -> Answer:
-    """Send a script or a style of the page."""
-    return _file(call, call.path_params["file"])
-
-
-async def vega_script(call: Call) -> Answer:
-    """Send the script that draws larger charts, if the packages that bring it are installed."""
-    if not has_charts():
-        raise HttpError.of(404, "packages that draw charts", got=NONE, hint="pip install 'tallybayes[report]'")
-    content = await call.service.in_thread(chart_script)
-    headers = [(b"content-security-policy", PAGE_POLICY.encode()), (b"cache-control", b"max-age=3600")]
-    return Answer(content, "text/javascript; charset=utf-8", headers=headers)
-
-
-def _file(call: Call, path: str) -> Answer:
-    """A file of the page; 304 if the browser has it already."""
-    found = page_files().get(path)
-    if found is None:
-        raise HttpError.of(404, "a file of the page", got=path)
-    headers = [
-        (b"content-security-policy", PAGE_POLICY.encode()),
-        (b"cache-control", b"no-cache"),  # asked for each time, and answered by 304 if nothing has changed
-        (b"etag", found.etag.encode()),
-    ]
-    if found.etag in (call.field(b"if-none-match") or ""):
-        return Answer(b"", found.media_type, status=304, headers=headers)
-    return Answer(found.content, found.media_type, headers=headers)
-
-
-_TAG = "Page"
-_PATH = "/v1/models/{model}"
-_IF_NONE_MATCH = {"$ref": "#/components/parameters/IfNoneMatch"}
-_ROWS = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
-
-
-def _json_answers(properties: dict[str, Any], *more: int) -> dict[str, Any]:
-    """The answers of a route that are objects with these properties."""
-    result = text_answer(JSON, *more)
-    schema = {"type": "object", "required": list(properties), "properties": properties}
-    result["200"]["content"] = {JSON: {"schema": schema}}
-    return result
-
-
-def _kept_route(name: str, handler: Any, summary: str, text: str, **properties: Any) -> Endpoint:
-    """A route whose answer depends on the model only."""
-    known = {"model": {"type": "string"}, "version": {"type": "integer"}} | properties
-    document = {
-        "tags": [_TAG],
-        "summary": summary,
-        "description": text,
-        "parameters": [_IF_NONE_MATCH],
-        "responses": _json_answers(known, 304, 404),
-    }
-    return Endpoint("GET", f"{_PATH}/{name}", handler, "predict", document)
-
-
-_OBJECTS = {"type": "array", "items": {"type": "object"}}
-ENDPOINTS = [
-    _kept_route(
-        "columns",
-        read_columns,
-        "Columns as fields of a form",
-        "For each column how a value is entered, the range or the most frequent values, and its distribution by class.",
-        columns=_OBJECTS,
-        excluded=_OBJECTS,
-        intervals={"type": "boolean"},
-        charts={"type": "boolean"},
-    ),
-    _kept_route(
-        "nomogram",
-        read_nomogram,
-        "Nomogram",
-        "What each value of each column adds to log P(class, row), and the log of the prior.",
-        classes={"type": "array", "items": {"type": "string"}},
-        rulers=_OBJECTS,
-    ),
-    _kept_route(
-        "importance",
-        read_importance,
-        "Importance of columns",
-        "From the model alone: information and gain in nats, on rows drawn from it; `reason` if it cannot be sampled.",
-        rows={"type": "integer"},
-        columns=_OBJECTS,
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/examples",
-        list_examples,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Rows to try",
-            "description": "Rows without a label that the server was started with; none, unless it is a demo.",
-            "responses": _json_answers({"rows": _ROWS}, 404),
-        },
-    ),
-    Endpoint(
-        "POST",
-        f"{_PATH}/read",
-        read_rows,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Read a file as rows",
-            "description": "CSV, TSV, JSON, lines of JSON, mails, Parquet or Arrow, as `tally` reads them; at most"
-            " 5,000 rows. Nothing is stored.",
-            "parameters": [query("file", "The name of the file; its ending may tell the format.", {"type": "string"})],
-            "requestBody": {
-                "required": True,
-                "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-            },
-            "responses": _json_answers({"columns": {"type": "array"}, "rows": _ROWS}, 404, 413, 422),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/chart",
-        read_chart,
-        "predict",
-        {
-            "tags": [_TAG],
-            "summary": "Chart of a column",
-            "description": "Its distribution in each class, as a specification of Vega-Lite. Needs the extra `report`.",
-            "parameters": [query("column", "The name of the column.", {"type": "string"})],
-            "responses": _json_answers({"height": {}}, 404, 422),
-        },
-    ),
-    Endpoint("GET", "/page/vega.js", vega_script, None, {"tags": [_TAG]}, is_documented=False),
-    Endpoint("GET", "/", page, None, {"tags": [_TAG]}, is_documented=False),
-    Endpoint("GET", "/page/{file:path}", page_file, None, {"tags": [_TAG]}, is_documented=False),
-]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.errors import Described, ParameterError, check_integer, is_real_number
+from tallybayes.errors import Described, ParameterError, is_real_number
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.explaining.explanation import explain as explain_rows
@@ -22,7 +22,7 @@ from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.direct_route import Endpoint
+from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.request_rows import NDJSON, RequestRows
@@ -30,18 +30,32 @@ from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
 from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.live.predicted_rows import PredictedRows
-from tallybayes.server.routes.api_document import answers, query, rows_body, rows_or_table
+from tallybayes.server.routes.api_document import IF_MATCH, answers, query, rows_body, rows_or_table
 from tallybayes.tables.source import Source
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["routes"]
+
+routes = Routes("Predictions", "/v1/models/{model}")
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
 _MOST_SAMPLED = 10_000
 
 
+@routes.add(
+    "POST",
+    "/predict",
+    needs="predict",
+    summary="Predict",
+    parameters=[IF_MATCH],
+    requestBody=rows_or_table("PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}),
+    responses=answers("Predictions", 400, 404, 406, 412, 413, 415, 422, tables=True),
+)
 async def predict(call: Call) -> Answer:
-    """Predict the label of every row, with the probabilities of all classes."""
+    """The label of every row and the probabilities of all classes.
+
+    The answer has the format of the request, unless the header Accept names another.
+    """
     live = call.live
     call.require_version(live)
     published = live.current
@@ -80,9 +94,9 @@ def _answer(
     found: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
     found["predictions"] = ListParts(scored.answers(classes), _plain_json)
     if options.get("probabilities", True):
-        found["probabilities"] = ListParts((own.tolist() for own in scored.proba), _plain_json)
+        found["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
     if _level(options) is not None:
-        found["intervals"] = ListParts((own.tolist() for own in scored.ends), _plain_json)
+        found["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
     return answer_in_parts(call.service, json_parts(found), headers=headers)
 
 
@@ -108,7 +122,7 @@ def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
         if ends is not None:
             columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
         if kind == NDJSON:
-            columns["probabilities"] = [dict(zip(names, own, strict=True)) for own in proba.tolist()]
+            columns["probabilities"] = [dict(zip(names, row, strict=True)) for row in proba.tolist()]
         else:
             columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
         yield columns
@@ -127,8 +141,20 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
     return {"prediction": label, **dict.fromkeys(names, pa.float64())}
 
 
+@routes.add(
+    "POST",
+    "/explain",
+    needs="predict",
+    summary="Explain predictions",
+    parameters=[IF_MATCH],
+    requestBody=rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
+    responses=answers("Explanations", 400, 404, 412, 413, 415, 422),
+)
 async def explain(call: Call) -> Answer:
-    """Explain predictions: the prior and the contribution of every column, which add up to the score."""
+    """For every row the prior and the contribution of each column, which add up to log P(class, row).
+
+    They are natural logarithms. Also the words of a text, and the smallest change that would flip the answer.
+    """
     live = call.live
     call.require_version(live)
     published = live.current
@@ -143,7 +169,7 @@ async def explain(call: Call) -> Answer:
         n_cells = 0
         with given.opened(limit, snapshot.state.schema) as source:
             scored = None if level is None else PredictedRows.of(snapshot, source, level)
-            ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
+            ends = [] if scored is None else [row_ends for piece in scored.ends for row_ends in piece.tolist()]
             for one in _explanations(snapshot, source):
                 n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
                 if n_cells > _MOST_EXPLAINED_CELLS:
@@ -153,7 +179,7 @@ async def explain(call: Call) -> Answer:
                 found = one.to_dict()
                 texts.append(json_text(found if level is None else found | {"interval": ends[len(texts)]}))
         facts: dict[str, Any] = {"model": live.name, "version": published.version}
-        facts["explanations"] = ListParts(([text] for text in texts), lambda own: f"[{own[0]}]")
+        facts["explanations"] = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
         return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
@@ -167,8 +193,20 @@ def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
             yield from explain_rows(snapshot, table.part(row, row + 1))
 
 
+@routes.add(
+    "POST",
+    "/evaluate",
+    needs="predict",
+    summary="Evaluate on labelled rows",
+    parameters=[IF_MATCH],
+    requestBody=rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
+    responses=answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
+)
 async def evaluate(call: Call) -> Answer:
-    """Evaluate the model on labelled rows."""
+    """Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix.
+
+    As `tally evaluate --json` prints them.
+    """
     live = call.live
     call.require_version(live)
     published = live.current
@@ -190,11 +228,23 @@ async def evaluate(call: Call) -> Answer:
     return await call.service.in_thread(work)
 
 
+@routes.add(
+    "GET",
+    "/sample",
+    needs="predict",
+    summary="Draw rows from the model",
+    parameters=[
+        query("n", "The number of rows.", {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10}),
+        query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
+    ],
+    responses=answers("Sample", 404, 413, 422),
+)
 async def sample(call: Call) -> Answer:
-    """Draw rows from the model."""
+    """A class from the class prior, then every column given the class."""
     live = call.live
     published = live.current
-    n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
+    n, seed = call.integer("n"), call.integer("seed")
+    n = 10 if n is None else n
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     n_columns = len(published.snapshot.state.schema.families)
@@ -208,85 +258,3 @@ async def sample(call: Call) -> Answer:
         return Answer.of(found, headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
-
-
-def _integer(call: Call, name: str, default: Any) -> Any:
-    """An integer of the query."""
-    text = call.query_params.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-    return check_integer(name, int(text), at_least=0)
-
-
-_MODEL = "Predictions"
-ENDPOINTS = [
-    Endpoint(
-        "POST",
-        "/v1/models/{model}/predict",
-        predict,
-        "predict",
-        {
-            "tags": [_MODEL],
-            "summary": "Predict",
-            "description": "The label of every row and the probabilities of all classes. The answer has the format of"
-            " the request, unless the header Accept names another.",
-            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
-            "requestBody": rows_or_table(
-                "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
-            ),
-            "responses": answers("Predictions", 400, 404, 406, 412, 413, 415, 422, tables=True),
-        },
-    ),
-    Endpoint(
-        "POST",
-        "/v1/models/{model}/explain",
-        explain,
-        "predict",
-        {
-            "tags": [_MODEL],
-            "summary": "Explain predictions",
-            "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
-            " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
-            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
-            "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
-            "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
-        },
-    ),
-    Endpoint(
-        "POST",
-        "/v1/models/{model}/evaluate",
-        evaluate,
-        "predict",
-        {
-            "tags": [_MODEL],
-            "summary": "Evaluate on labelled rows",
-            "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
-            " `tally evaluate --json` prints them.",
-            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
-            "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
-            "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
-        },
-    ),
-    Endpoint(
-        "GET",
-        "/v1/models/{model}/sample",
-        sample,
-        "predict",
-        {
-            "tags": [_MODEL],
-            "summary": "Draw rows from the model",
-            "description": "A class from the class prior, then every column given the class.",
-            "parameters": [
-                query(
-                    "n",
-                    "The number of rows.",
-                    {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10},
-                ),
-                query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
-            ],
-            "responses": answers("Sample", 404, 413, 422),
-        },
-    ),
-]

@@ -1,26 +1,30 @@
-"""What a model has learned about single columns, as shares of a few coarse cells of each.
+"""Columns as a few coarse cells: what a model has learned about each, and the evaluated rows counted in the same cells.
 
 Numbers are cut into cells of about equal shares, categories are a cell each, the rarest together. The shares are those
 of the predictive distributions, averaged over the classes by their shares of the training rows. Texts and tags have no
-cells. The evaluated rows are counted in the same cells (`judged_columns.py`).
+cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.column import Codes, Flags, Reals
+from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.explaining.description import Description
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model import Model
+from tallybayes.scoring.missing_evidence import is_missing
 
-__all__ = ["LearnedCells", "learned_cells"]
+__all__ = ["JudgedColumns", "LearnedCells", "learned_cells"]
+
+Cells = NDArray[np.int16]
 
 _CELLS = 8  # of numbers: five or more show any form of a relation, more need more rows
 _KEYS = 31  # categories with a cell of their own
@@ -91,8 +95,8 @@ def _of_numbers(name: str, part: Predictive, weights: Floats) -> LearnedCells | 
 def _starts(values: Floats, p: Floats) -> NDArray[np.int64]:
     """The first value of each cell, so that cells have about equal shares and equal values are together."""
     first = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)  # of equal values
-    own = np.add.reduceat(p, first)
-    middle = np.cumsum(own) - own / 2
+    shares = np.add.reduceat(p, first)
+    middle = np.cumsum(shares) - shares / 2
     cell = np.minimum((middle * _CELLS).astype(np.int64), _CELLS - 1)
     return np.asarray(first[np.flatnonzero(np.diff(cell, prepend=-1))])
 
@@ -114,3 +118,47 @@ def _of_keys(name: str, rows: list[dict[str, Any]], weights: dict[Any, float]) -
     shares = np.array([*(total[key] for key in keys), 0.0])
     shares[-1] = max(0.0, 1 - shares.sum())
     return LearnedCells(CellInput(name, keys=keys), shares)
+
+
+class JudgedColumns:
+    """The classes of rows, the cell of every value (-1: missing; after the last cell: another value), and gaps."""
+
+    def __init__(self, cells: Mapping[str, LearnedCells], n_classes: int) -> None:
+        self.learned = dict(cells)
+        self.class_rows: NDArray[np.int64] = np.zeros(n_classes, np.int64)
+        self.missing: dict[str, NDArray[np.int64]] = {}  # rows of each class without a value, by column
+        self._codes: list[NDArray[np.int64]] = []
+        self._cells: dict[str, list[Cells]] = {name: [] for name in cells}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.class_rows.sum())
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The class of every row."""
+        return np.concatenate([np.zeros(0, np.int64), *self._codes])
+
+    def add(self, columns: Mapping[str, Column], codes: NDArray[np.int64]) -> None:
+        """Add rows with their encoded columns and classes."""
+        n_classes = len(self.class_rows)
+        self.class_rows += np.bincount(codes, minlength=n_classes)
+        self._codes.append(codes)
+        for name, column in columns.items():
+            gaps = is_missing(column)
+            n_missing = self.missing.setdefault(name, np.zeros(n_classes, np.int64))
+            n_missing += np.bincount(codes[gaps], minlength=n_classes)
+            if name in self.learned:
+                cells = self.learned[name].input.cells(column)
+                other = self.learned[name].input.n_cells
+                self._cells[name].append(np.where((cells < 0) & ~gaps, other, cells).astype(np.int16))
+
+    def cells(self, name: str) -> Cells:
+        """The cell of a column in every row."""
+        return np.concatenate([np.zeros(0, np.int16), *self._cells[name]])
+
+    def counts(self, name: str) -> NDArray[np.int64]:
+        """The rows in each cell of a column, that of other values last; rows without a value are not counted."""
+        cells = self.cells(name)
+        return np.bincount(cells[cells >= 0], minlength=len(self.learned[name].shares))

@@ -1,6 +1,7 @@
-/* The sum behind a nomogram: the contribution of a position on a ruler, and the probabilities of a sum. */
+/* The sum behind a nomogram: the contribution of a position on a ruler, and the probabilities of a sum.
+   A module of the page of the server, and of the report, which has it in the script of its nomogram. */
 
-const log = (values) => values.map((value) => (value === null ? -Infinity : value));
+export const log = (values) => values.map((value) => (value === null ? -Infinity : value));
 
 /* The rulers with impossible values as -Infinity, each at "missing". */
 export function prepared(data) {
@@ -34,6 +35,7 @@ export function contribution(ruler, nClasses) {
   if (kind === "choice") return adds[at];
   if (kind === "steps") return adds[stepOf(ruler.marks, at)];
   if (kind === "curve") return between(ruler.marks, adds, at);
+  if (at.adds) return at.adds;  // a whole text
   return at.reduce((sum, word) => sum.map((value, c) => value + adds[word][c]), ruler.empty);
 }
 

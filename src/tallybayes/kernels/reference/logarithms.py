@@ -1,8 +1,9 @@
-"""The sums over tokens of the logarithms of their counts, by class."""
+"""Logarithms: sums of the logarithms of counts by class, and log gamma."""
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Floats, Integers
+from tallybayes.arrays.special import gammaln
 from tallybayes.kernels.contract import checked
 
 _UNIT = 2.0**28  # logarithms are integers in units of one over this, so that their sum does not depend on their order
@@ -40,3 +41,13 @@ def sum_log_counts(
 
 def _in_units(logs: Floats) -> Integers:
     return np.rint(np.where(np.isinf(logs), 0.0, logs) * _UNIT).astype(np.int64)
+
+
+@checked("values: entries | normal")
+def log_gamma(values: Floats) -> Floats:
+    """Log gamma of finite numbers from the smallest normal double on.
+
+    >>> log_gamma(np.array([1.0, 5.0])).tolist() == [0.0, np.log(24)]
+    True
+    """
+    return np.asarray(gammaln(values), np.float64)
