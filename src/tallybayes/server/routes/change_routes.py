@@ -177,7 +177,7 @@ def _has_rows(call: Call) -> bool:
     "/decision",
     needs="admin",
     summary="Set the decision rule",
-    requestBody=json_body("DecideRequest", {"class": "dog", "threshold": 0.8}),
+    requestBody=json_body("DecideRequest", {"positive": "dog", "threshold": 0.8}),
 )
 async def decide(call: Call) -> Answer:
     """A threshold for a class, costs, or no answer below a probability, as `tally decide`.
