@@ -26,7 +26,7 @@ IN_MEMORY = tb.fit(TABLE, label="pet")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_gives_the_model_of_the_table(files, kind):
     model = tb.fit(str(files[kind]), label="pet")
-    assert model == IN_MEMORY
+    assert model.same_counts(IN_MEMORY)
     assert {name: str(family) for name, family in model.schema.families.items()} == {
         "age": "histogram",
         "income": "histogram",
@@ -69,7 +69,7 @@ def test_files_globs_and_queries(files, tmp_path):
     assert tb.fit(str(tmp_path / "part*.parquet"), label="pet") == IN_MEMORY
     assert tb.fit([tmp_path / "part1.parquet", tmp_path / "part0.parquet"], label="pet") == IN_MEMORY
     query = f"SELECT * FROM '{files['parquet']}' WHERE age < 50"
-    assert tb.fit(query, label="pet") == tb.fit(TABLE.filter(pc.field("age") < 50), label="pet")
+    assert tb.fit(query, label="pet").same_counts(tb.fit(TABLE.filter(pc.field("age") < 50), label="pet"))
     assert tb.fit(read(files["duckdb"], table="SELECT * FROM pets"), label="pet") == IN_MEMORY
     assert tb.fit(read(files["sqlite"], table="pets"), label="pet") == IN_MEMORY
     with pytest.raises(FileError, match=r"a table of the database \(pets\), got 'pest'\nhint: did you mean 'pets'"):
@@ -86,8 +86,8 @@ def test_a_column_that_one_file_lacks_is_missing_there(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,p\n2,q\n")
     (tmp_path / "b.csv").write_text("y,z\np,red\nq,blue\n")
     model = tb.fit([tmp_path / "a.csv", tmp_path / "b.csv"], label="y")
-    assert model == tb.fit(
-        [{"x": 1, "y": "p"}, {"x": 2, "y": "q"}, {"z": "red", "y": "p"}, {"z": "blue", "y": "q"}], "y"
+    assert model.same_counts(
+        tb.fit([{"x": 1, "y": "p"}, {"x": 2, "y": "q"}, {"z": "red", "y": "p"}, {"z": "blue", "y": "q"}], "y")
     )
 
 
@@ -115,7 +115,7 @@ def test_streams_of_every_kind():
     }
     for name, stream in streams.items():
         model = tb.fit(stream(), label="pet", families={"city": "categorical"})
-        assert model == tb.fit(TABLE, label="pet", families={"city": "categorical"}), name
+        assert model.same_counts(tb.fit(TABLE, label="pet", families={"city": "categorical"})), name
         assert model.predict_proba(stream()).tolist() == IN_MEMORY.predict_proba(TABLE).tolist(), name
     stream = read(iter(batches))
     assert isinstance(stream, Source)
@@ -139,7 +139,7 @@ def test_batches_do_not_show(files, monkeypatch):
     path = file_with(b"", "big.parquet")
     pa.parquet.write_table(big, path)
     assert len(list(read(path).batches())) > 1
-    assert tb.fit(path, label="pet") == tb.fit(big, label="pet")
+    assert tb.fit(path, label="pet").same_counts(tb.fit(big, label="pet"))
 
 
 def test_progress_is_told(files):
@@ -166,7 +166,7 @@ def test_columns_without_values_at_first_are_decided_by_the_first_that_come(tmp_
 
 def test_tokens_of_json_lists_keep_their_type():
     path = file_with(b'{"t": [1, 2], "y": "a"}\n{"t": [2, 3], "y": "b"}\n', "t.jsonl")
-    assert tb.fit(path, label="y") == tb.fit([{"t": [1, 2], "y": "a"}, {"t": [2, 3], "y": "b"}], label="y")
+    assert tb.fit(path, label="y").same_counts(tb.fit([{"t": [1, 2], "y": "a"}, {"t": [2, 3], "y": "b"}], label="y"))
     flags = file_with(b'{"x": 1, "y": true}\n{"x": 2, "y": false}\n', "f.jsonl")
     assert tb.fit(flags, label="y").classes == [False, True]
 
@@ -176,7 +176,7 @@ def test_queries_with_comments_and_parquet_with_odd_names(tmp_path):
     path = tmp_path / "year=2020" / "d.parquet"
     path.parent.mkdir()
     pa.parquet.write_table(table, path)
-    assert tb.fit(path, label="y") == tb.fit(table, label="y")
+    assert tb.fit(path, label="y").same_counts(tb.fit(table, label="y"))
     assert tb.fit(f"SELECT y, 1 AS z FROM '{path}' -- all of it", label="y").class_counts == {"a": 1, "b": 1}
 
 

@@ -126,7 +126,7 @@ def test_arrow_files_with_odd_names_and_types(tmp_path):
     )
     for compression in ("lz4", "zstd", "uncompressed"):
         pa.feather.write_feather(table, tmp_path / "a.feather", compression=compression)
-        assert tb.fit(tmp_path / "a.feather", label="y") == tb.fit(table, label="y")
+        assert tb.fit(tmp_path / "a.feather", label="y").same_counts(tb.fit(table, label="y"))
     (tmp_path / "unnamed").write_bytes((tmp_path / "a.feather").read_bytes())  # known by its first bytes
     assert read(tmp_path / "unnamed").kind == "arrow"
     model = tb.fit({"n": [1, 2, 3, 4], "y": list("abab")}, label="y")

@@ -76,7 +76,7 @@ def test_weights_of_a_class_that_was_forgotten_and_learned_again_are_stale(fitte
     before = model.column_weights
     model.forget(of_class)
     model.learn(of_class)
-    assert model == tb.fit(rows, label="y")
+    assert model.same_counts(tb.fit(rows, label="y"))
     assert model.column_weights != before
     assert model.stale == ["column_weights"]
 

@@ -44,6 +44,7 @@ class Snapshot:
         self.state = state
         self._scorer: Scorer | None = None  # two threads may both derive it: the results are equal
         self._posterior: Posterior | None = None
+        self._plain: Snapshot | None = None
         self.is_used = False  # whether anything was derived from the sums as they are
         if before is None:
             self.small_batches, self._earlier = SmallBatchScorer(state.schema), None
@@ -66,7 +67,7 @@ class Snapshot:
 
     @property
     def posterior(self) -> Posterior:
-        """From log P(class, row) to probabilities and answers."""
+        """From the log score to probabilities and answers."""
         if (found := self._posterior) is None:
             scorer, settings = self.scorer, self.state.settings
             found = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
@@ -74,9 +75,13 @@ class Snapshot:
         return found
 
     def plain(self) -> Snapshot:
-        """The snapshot without column weights and other corrections: its scores are likelihoods."""
-        state = self.state.without_corrections()
-        return self if state is self.state else Snapshot(state)
+        """The snapshot of the generative model (`ModelState.plain`): there the log score is log P(class, row)."""
+        if (found := self._plain) is None:
+            if (state := self.state.plain()) is self.state:
+                return self
+            self.is_used = True
+            self._plain = found = Snapshot(state)
+        return found
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
@@ -130,12 +135,22 @@ class Snapshot:
 
     # Scores of any data
 
-    def log_joint(self, data: Any) -> Floats:
-        """Log P(class, row), (rows, classes)."""
+    def log_score(self, data: Any) -> Floats:
+        """The log score of every class, (rows, classes)."""
         data = small_frame(data)
         if (found := self._small_batch(data)) is not None:
             return found
-        return self.joined(scores for _, scores in self.log_joint_batches(data))
+        return self.joined(scores for _, scores in self.log_score_batches(data))
+
+    def log_likelihood(self, data: Any) -> Floats:
+        """The log scores of the columns alone, (rows, classes): log p(row | class) in the generative model."""
+        return self.joined(scores for _, scores in self.worked_batches(data, self.scorer.without_prior().log_score))
+
+    def log_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
+        """Log P(class | row), (rows, classes)."""
+        result = self.log_score(data)
+        warn_ruled_out(self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result))
+        return result
 
     def proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes)."""
@@ -161,40 +176,40 @@ class Snapshot:
 
     def proba_of_row(self, row: Mapping[Any, Any], *, calibrated: bool = True) -> Floats:
         """P(class | row) of a single row, (1, classes); columns that the model does not have are ignored."""
-        log_joint = self._small_batch(row) if type(row) is dict else None
-        if log_joint is None:
+        log_score = self._small_batch(row) if type(row) is dict else None
+        if log_score is None:
             used = set(self.state.schema.columns_in_use)
             known = {name: value for name, value in checked_row(row).items() if str(name) in used}
-            log_joint = self._worked(to_table([known]), self.scorer.log_joint)
-        return self._finished(log_joint, calibrated=calibrated)
+            log_score = self._worked(to_table([known]), self.scorer.log_score)
+        return self._finished(log_score, calibrated=calibrated)
 
-    def log_joint_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with log P(class, row).
+    def log_score_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
+        """Data batch by batch, each with the log score.
 
         label: a column (or "column=value") to read as well; keep: keep all cells as they are.
         """
-        return self.worked_batches(data, self.scorer.log_joint, label=label, keep=keep)
+        return self.worked_batches(data, self.scorer.log_score, label=label, keep=keep)
 
     def log_proba_batches(
         self, data: Any, *, label: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
         """Data batch by batch, each with log P(class | row)."""
         posterior = self.posterior_for(calibrated)
-        batches = self.log_joint_batches(data, label=label)
-        return ((table, posterior.log_proba(log_joint)) for table, log_joint in batches)
+        batches = self.log_score_batches(data, label=label)
+        return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
-        """Data batch by batch, each with the contribution of every column to log P(class, row), (rows, classes)."""
+        """Data batch by batch, each with the contribution of every column to the log score, (rows, classes)."""
         return self.worked_batches(data, self.scorer.evidence, label=label)
 
     def interval_batches(
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
-        """Data batch by batch, each with log P(class, row) and the intervals of P(class | row), (rows, classes, 2)."""
+        """Data batch by batch, each with the log score and the intervals of P(class | row), (rows, classes, 2)."""
         return self.worked_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
 
     def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
-        """What computes log P(class, row) and the intervals of P(class | row) of encoded columns."""
+        """What computes the log score and the intervals of P(class | row) of encoded columns."""
         self.state.require_learned("predict_interval")
         rows = np.array(list(self.state.class_counts.values()), np.float64)
         return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
@@ -237,7 +252,7 @@ class Snapshot:
             own_weights = None if weights is None else weights[old]
             result[old] = scores.log_proba(own, codes[old], own_weights, posterior)
             others = {name: column.take(new) for name, column in columns.items()}
-            result[new] = posterior.log_proba(self.scorer.log_joint(others, len(new)))
+            result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
 
         for source, table in self.batches(data, label, weight):
@@ -249,10 +264,10 @@ class Snapshot:
         """The posterior, with or without the calibration."""
         return self.posterior if calibrated else self.posterior.uncalibrated()
 
-    def _finished(self, log_joint: Floats, *, calibrated: bool) -> Floats:
-        """P(class | row) in the place of log P(class, row)."""
-        warn_ruled_out(self.posterior_for(calibrated).write_proba(log_joint, 0, len(log_joint)), len(log_joint))
-        return log_joint
+    def _finished(self, log_score: Floats, *, calibrated: bool) -> Floats:
+        """P(class | row) in the place of the log score."""
+        warn_ruled_out(self.posterior_for(calibrated).write_proba(log_score, 0, len(log_score)), len(log_score))
+        return log_score
 
     def joined(self, parts: Iterator[Floats], *more: int) -> Floats:
         """The arrays of batches, (rows, classes, ...), as one; `more` are the sizes after the classes."""
@@ -260,7 +275,7 @@ class Snapshot:
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes), *more))])
 
     def _small_batch(self, data: Any) -> Floats | None:
-        """Log P(class, row) by the fast path for a dict or a small matrix; None if there is none."""
+        """The log score of every class by the fast path for a dict or a small matrix; None if there is none."""
         kind = type(data)
         if kind is dict:
             return self.small_batches.row(data, self.scorer)

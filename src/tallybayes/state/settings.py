@@ -17,7 +17,9 @@ from tallybayes.state.options import SETTINGS, SettingOptions
 from tallybayes.state.token_corrections import TokenCorrections
 from tallybayes.tables.table import Raw
 
-__all__ = ["Settings"]
+__all__ = ["FITTED", "Settings"]
+
+FITTED = ("column_weights", "token_corrections", "calibration", "decision")  # after counting
 
 _Chosen: Any = make_dataclass(
     "_Chosen", [(name, Any, option.default) for name, option in SETTINGS.items()], frozen=True
@@ -93,6 +95,11 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)
+
+    def plain(self) -> Settings:
+        """The settings without what is fitted afterwards, and without class weights."""
+        none = dict.fromkeys([*FITTED, "class_weight"])
+        return self if all(getattr(self, name) is None for name in none) else replace(self, **none)
 
     def propose(self, name: str, raw: Raw) -> ColumnSpec:
         """A family for a column, and why."""

@@ -13,7 +13,7 @@
   }));
   let rest = null;
 
-  /* The contribution of a value to log P(class, row), for every class. */
+  /* The contribution of a value to the log score, for every class. */
   function adds(ruler, at) {
     if (at === null) return ruler.missing || new Array(n).fill(0);
     if (ruler.kind === "choice") return ruler.adds[at];

@@ -85,11 +85,11 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     try:
         unseen = snapshot.unseen_categories()
         for source, table in snapshot.batches(to_source(data), label):
-            for part, log_joint in snapshot.worked_parts(source, table, snapshot.scorer.log_joint, unseen):
+            for part, log_score in snapshot.worked_parts(source, table, snapshot.scorer.log_score, unseen):
                 labels = snapshot.labels(part, label)
                 known = {key: code for code, key in enumerate(snapshot.classes)}
                 own = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
-                scores.append(_of_log_joint(snapshot, log_joint, own))
+                scores.append(_of_log_score(snapshot, log_score, own))
                 texts = [*(shown(key) for key in labels.keys), None]
                 names += [texts[code] for code in labels.codes.tolist()]
     except TallyError:
@@ -113,12 +113,12 @@ def _scores_one_by_one(snapshot: Snapshot, rows: list[dict[str, Any]]) -> tuple[
         parts.append(part)
         own.append(code)
     names = [*(shown(key) for key in snapshot.classes), None]
-    return _of_log_joint(snapshot, np.concatenate(parts), np.array(own)), [names[code] for code in own]
+    return _of_log_score(snapshot, np.concatenate(parts), np.array(own)), [names[code] for code in own]
 
 
-def _of_log_joint(snapshot: Snapshot, log_joint: Any, own: Any) -> Scores:
-    """The scores of rows from log P(class, row) and the codes of their labels, -1 for a label that is not a class."""
-    log_p = snapshot.posterior.log_proba(log_joint)
+def _of_log_score(snapshot: Snapshot, log_score: Any, own: Any) -> Scores:
+    """The scores of rows from the log score and the codes of their labels, -1 for a label that is not a class."""
+    log_p = snapshot.posterior.log_proba(log_score)
     answers = snapshot.posterior.answer_codes(np.exp(log_p))
     loss = np.where(own >= 0, np.clip(-log_p[np.arange(len(own)), own], 0.0, _MOST_LOSS), np.nan)
     return np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32)

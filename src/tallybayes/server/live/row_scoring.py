@@ -71,9 +71,9 @@ def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> I
         for _, (proba, _) in snapshot.worked_batches(source, lambda columns, n: scorer.finished(columns, n, finish)):
             yield proba, None
         return
-    for _, (log_joint, ends) in snapshot.interval_batches(source, level):
-        finish(log_joint, 0, len(log_joint))
-        yield log_joint, ends
+    for _, (log_score, ends) in snapshot.interval_batches(source, level):
+        finish(log_score, 0, len(log_score))
+        yield log_score, ends
 
 
 def require_classes(snapshot: Snapshot) -> None:
@@ -97,9 +97,9 @@ def proba_of_few(snapshot: Snapshot, rows: list[dict[str, Any]]) -> Floats | Non
         if found is None:
             return snapshot.proba_of_row(row) if len(rows) == 1 and _is_small(snapshot, row) else None
         parts.append(found)
-    log_joint = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    snapshot.posterior.write_proba(log_joint, 0, len(log_joint))
-    return log_joint
+    log_score = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    snapshot.posterior.write_proba(log_score, 0, len(log_score))
+    return log_score
 
 
 def _is_small(snapshot: Snapshot, row: dict[str, Any]) -> bool:

@@ -86,7 +86,7 @@ async def read_columns(call: Call) -> Answer:
 
 
 async def read_nomogram(call: Call) -> Answer:
-    """Read what each value of each column adds to log P(class, row)."""
+    """Read what each value of each column adds to the log score."""
     return await _kept_answer(call, _NOMOGRAM)
 
 
@@ -203,7 +203,7 @@ ENDPOINTS = [
         "nomogram",
         read_nomogram,
         "Nomogram",
-        "What each value of each column adds to log P(class, row), and the log of the prior.",
+        "What each value of each column adds to the log score, and the log of the prior.",
         classes={"type": "array", "items": {"type": "string"}},
         rulers=_OBJECTS,
     ),

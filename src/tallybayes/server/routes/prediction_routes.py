@@ -248,7 +248,7 @@ ENDPOINTS = [
             "tags": [_MODEL],
             "summary": "Explain predictions",
             "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
-            " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            " add up to the log score; the words of a text; the smallest change that would flip the answer.",
             "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
             "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
