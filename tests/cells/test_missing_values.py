@@ -57,7 +57,7 @@ def test_a_column_of_missing_values_of_every_type_has_no_values_yet():
 def test_masked_arrays():
     values = np.ma.array([1.5, 2.5, 9.5, 3.5], mask=[False, False, True, False])
     expected = tb.fit({"x": [1.5, 2.5, None, 3.5], "y": list("abab")}, label="y")
-    assert tb.fit({"x": values, "y": list("abab")}, label="y") == expected
+    assert tb.fit({"x": values, "y": list("abab")}, label="y").same_counts(expected)
 
 
 @pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])

@@ -29,7 +29,7 @@ def test_2_batches_give_the_variance_of_the_whole():
     whole = tb.fit({"x": x, "y": y}, label="y", numeric="gaussian")
     parts = tb.fit({"x": x[:3], "y": y[:3]}, label="y", numeric="gaussian")
     parts.learn({"x": x[3:], "y": y[3:]})
-    assert parts == whole
+    assert parts.same_counts(whole)
     one_by_one = tb.fit({"x": x[:1], "c": [1.0], "y": y[:1]}, label="y", numeric="gaussian")
     for a, b in zip(x[1:], y[1:], strict=True):
         one_by_one.learn({"x": float(a), "c": 1.0, "y": int(b)})
