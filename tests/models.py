@@ -84,7 +84,7 @@ def assert_same_answers(one, other, probe):
     assert one.classes == other.classes
     assert [type(label) for label in one.classes] == [type(label) for label in other.classes]
     if one.classes:
-        assert one.log_joint(probe).tobytes() == other.log_joint(probe).tobytes()
+        assert one.log_score(probe).tobytes() == other.log_score(probe).tobytes()
         assert one.predict_proba(probe).tobytes() == other.predict_proba(probe).tobytes()
     assert repr(one.describe().columns) == repr(other.describe().columns)
     assert repr(one.describe().classes) == repr(other.describe().classes)

@@ -194,12 +194,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row) of every row, (rows, classes)."""
-        model = self._known_model()
-        joint = model.log_joint(self._read(X))
-        return self._placed(model.snapshot().posterior.log_proba(joint), -np.inf)
+        return self._placed(self._known_model().predict_log_proba(self._read(X)), -np.inf)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Log P(class, row) of every row, (rows, classes)."""
+        """Log P(class, row) of every row, (rows, classes), without column weights, as in scikit-learn."""
         return self._placed(self._known_model().log_joint(self._read(X)), -np.inf)
 
     def score_samples(self, X: Any) -> Floats:

@@ -81,7 +81,7 @@ def test_data_frames_have_the_values_of_the_results(results):
     assert results["schema"].to_frame().set_index("column")["family"]["cough"] == "categorical"
     best, other = explanation.sides()
     odds = (
-        explanation.log_joint[explanation.classes.index(best)] - explanation.log_joint[explanation.classes.index(other)]
+        explanation.log_score[explanation.classes.index(best)] - explanation.log_score[explanation.classes.index(other)]
     )
     assert explanation.to_frame()["decibans"].sum() == pytest.approx(10 * odds / np.log(10))
 

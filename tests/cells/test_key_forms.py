@@ -110,11 +110,11 @@ def test_a_single_row_is_treated_like_a_table():
     model = tb.fit(rows, label="y")
     for value in (True, "True", 1, "yes", "YES"):
         assert model.predict_one({"c": value}) == "q"
-        assert np.array_equal(model.log_joint({"c": value}), model.log_joint([{"c": value}] * 70)[:1])
+        assert np.array_equal(model.log_score({"c": value}), model.log_score([{"c": value}] * 70)[:1])
     other = model.copy()
     model.learn_one({"c": "True"}, "q")
     other.learn([{"c": "yes", "y": "q"}])
-    assert model == other
+    assert model.same_counts(other)
 
 
 def test_texts_for_a_column_of_booleans():
@@ -152,7 +152,7 @@ def test_a_schema_makes_batches_equal():
         whole = tb.fit(rows, schema=schema, column_weights=None)
     with pytest.warns(DataWarning, match="read in the form of the others"):
         parts = tb.fit(iter([rows[:1], rows[1:7], rows[7:]]), schema=schema, column_weights=None)
-    assert whole == parts
+    assert whole.same_counts(parts)
     assert whole.class_counts == {"no": 40, "yes": 40}
 
 

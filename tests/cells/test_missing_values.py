@@ -39,14 +39,14 @@ MISSING = [
 @pytest.mark.parametrize("value", MISSING, ids=lambda value: f"{type(value).__name__}-{value}")
 def test_every_missing_value_contributes_nothing(family, value):
     model = tb.fit({"x": COLUMNS[family], "y": Y}, label="y", families={"x": family.rstrip(":")})
-    expected = model.log_joint({"x": None})[0].tolist()
+    expected = model.log_score({"x": None})[0].tolist()
     for data in ({"x": value}, [{"x": value}], {"x": [value]}, [{"x": value}] * 300):
-        assert model.log_joint(data)[0].tolist() == expected
+        assert model.log_score(data)[0].tolist() == expected
     for rows in ({"x": value, "y": "a"}, [{"x": value, "y": "a"}], {"x": [value], "y": ["a"]}):
         learned = model.copy()
         learned.learn(rows)
         assert learned.forget({"x": None, "y": "a"}).rows == 1
-        assert learned == model
+        assert learned.same_counts(model)
 
 
 def test_a_column_of_missing_values_of_every_type_has_no_values_yet():
@@ -57,7 +57,7 @@ def test_a_column_of_missing_values_of_every_type_has_no_values_yet():
 def test_masked_arrays():
     values = np.ma.array([1.5, 2.5, 9.5, 3.5], mask=[False, False, True, False])
     expected = tb.fit({"x": [1.5, 2.5, None, 3.5], "y": list("abab")}, label="y")
-    assert tb.fit({"x": values, "y": list("abab")}, label="y") == expected
+    assert tb.fit({"x": values, "y": list("abab")}, label="y").same_counts(expected)
 
 
 @pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
@@ -69,4 +69,4 @@ def test_dates_are_not_numbers(unit):
     with pytest.raises(tb.errors.DataError, match=r"column 'x', row 0: expected a number"):
         tb.fit({"x": spans, "y": list("aba")}, label="y", families={"x": "histogram"})
     by_day = tb.fit({"x": dates, "y": list("aba")}, label="y", families={"x": "categorical"})
-    assert by_day == tb.fit({"x": list(dates), "y": list("aba")}, label="y", families={"x": "categorical"})
+    assert by_day.same_counts(tb.fit({"x": list(dates), "y": list("aba")}, label="y", families={"x": "categorical"}))

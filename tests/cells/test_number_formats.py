@@ -150,7 +150,7 @@ def test_learning_and_forgetting_rows_with_words_is_exact():
     rows = 'price,y\n"$2,500",p\nlost,q\n'
     with pytest.warns(DataWarning, match=r"'price': 1 cell is not a number .* lost \(1\)"):
         model.learn(csv_file(rows))
-    assert model == tb.fit({"price": [5, 1200, 30, 2500, None], "y": list("pqppq")}, label="y")
+    assert model.same_counts(tb.fit({"price": [5, 1200, 30, 2500, None], "y": list("pqppq")}, label="y"))
     with pytest.warns(DataWarning, match=r"lost"):
         model.forget({"price": ["$2,500", "lost"], "y": ["p", "q"]})
     assert model == before
@@ -223,14 +223,16 @@ def test_added_words_are_saved_and_remembered(tmp_path):
     model = tb.fit(csv_file("x,y\nlost,p\n-,q\nred,p\n", missing=["lost"]), label="y")
     model.save(tmp_path / "a.tally")
     model = tb.load(tmp_path / "a.tally")
-    assert model == tb.fit({"x": [None, None, "red"], "y": list("pqp")}, label="y")
+    assert model.same_counts(tb.fit({"x": [None, None, "red"], "y": list("pqp")}, label="y"))
     assert model.predict_proba(csv_file("x\n LOST \n")).tolist() == model.predict_proba({"x": [None]}).tolist()
 
 
 def test_schemas_of_older_files_replace_the_usual_words():
     schema = Schema.from_dict({"label": "y", "missing": ["-9"], "columns": {"x": {"family": "categorical"}}})
     model = tb.fit(csv_file("x,y\nNA,p\n-9,q\n,p\n"), schema=schema)
-    assert model == tb.fit({"x": ["NA", None, None], "y": list("pqp")}, label="y", families={"x": "categorical"})
+    assert model.same_counts(
+        tb.fit({"x": ["NA", None, None], "y": list("pqp")}, label="y", families={"x": "categorical"})
+    )
     with pytest.raises(ParameterError, match="not both"):
         Schema.from_dict({"label": "y", "missing": [], "also_missing": [], "columns": {}})
     facts = {"kind": "number", "format": {"point": "."}}

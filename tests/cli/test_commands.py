@@ -165,8 +165,8 @@ def test_explanations_add_up(here):
             total = one["log_prior"][c]
             for part in one["log_evidence"].values():
                 total += part[c]
-            assert total == one["log_joint"][c]  # to the last bit
-        odds = np.exp(np.array(one["log_joint"]) - max(one["log_joint"]))
+            assert total == one["log_score"][c]  # to the last bit
+        odds = np.exp(np.array(one["log_score"]) - max(one["log_score"]))
         assert np.allclose(odds / odds.sum(), one["probabilities"], rtol=1e-12)
     text = fine("explain", "pets.tally", "pets.csv", "-n", 20, cwd=here)
     for block in text.strip().split("\n\n"):

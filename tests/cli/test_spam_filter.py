@@ -97,7 +97,7 @@ def test_mails_that_were_left_out_are_judged_well(plain, rows):
         model.learn(row)
     assert n_right / len(rows) >= 0.95  # the commoner class alone: 0.52
     assert np.mean(losses) < 0.1
-    assert model == plain
+    assert model.same_counts(plain)
 
 
 def test_the_leave_one_out_loss_is_that_of_forgetting_each_mail(plain, rows):
@@ -187,7 +187,7 @@ def test_a_correction_takes_effect_at_once(plain, inbox):
     model.learn_one({"text": raffle}, "ham")
     assert not is_spam(model, raffle)
     model.forget_one({"text": raffle}, "ham")
-    assert model == plain
+    assert model.same_counts(plain)
     assert is_spam(model, raffle)
 
 

@@ -92,9 +92,9 @@ def test_every_kind_of_input_gives_the_same_parts():
     families = list(models["text"].schema.families)
     assert families == ["when.elapsed", "when.hour", "when.month", "when.weekday", "when.year"]
     for name, model in models.items():
-        assert model == models["text"], name
+        assert model.same_counts(models["text"]), name
         for other, column in kinds.items():
-            assert np.array_equal(model.log_joint({"when": column}), models["text"].log_joint({"when": moments})), other
+            assert np.array_equal(model.log_score({"when": column}), models["text"].log_score({"when": moments})), other
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
@@ -104,7 +104,7 @@ def test_epochs_by_their_magnitude(unit, factor):
     for column in ([s * factor for s in seconds], [str(s * factor) for s in seconds]):
         model = tb.fit({"at": column, "y": [0, 1] * 15}, label="y", families={"at": "date:epoch"})
         assert model.schema.family_name("at") == f"date:epoch={unit}"
-        assert model == expected
+        assert model.same_counts(expected)
 
 
 def test_a_zone_moves_the_clock_but_not_cells_without_an_offset():
@@ -142,8 +142,8 @@ def test_words_among_dates_are_missing_counted_and_said():
         model = tb.fit({"d": days, "y": [0, 1] * 50}, label="y", column_weights=None)
     assert len([one for one in seen if issubclass(one.category, DataWarning)]) == 1
     with pytest.warns(DataWarning, match="1 cell is not a date, such as 'never'"):
-        scores = model.log_joint({"d": ["never", "2024-01-01"]})
-    assert np.array_equal(scores[:1], model.log_joint({"d": [None]}))
+        scores = model.log_score({"d": ["never", "2024-01-01"]})
+    assert np.array_equal(scores[:1], model.log_score({"d": [None]}))
     with pytest.warns(DataWarning, match="'never'"):
         model.predict({"d": "never"})
 
@@ -233,7 +233,7 @@ def test_hostile_numbers_and_types():
         tb.fit({"d": [True, {"a": 1}, [1], 2.5], "y": [0, 1] * 2}, label="y", families={"d": "date"})
     far = {"d": ["99999-01-01", "0001-01-01", "0000-01-01", "2024-01-01"] * 3, "y": [0, 1] * 6}
     model = tb.fit(far, label="y")
-    assert np.isfinite(model.log_joint(far)).all()
+    assert np.isfinite(model.log_score(far)).all()
     with pytest.raises(ParameterError, match="an option of date"):
         tb.fit(far, label="y", families={"d": "date:century"})
 
@@ -247,8 +247,8 @@ def test_files_of_text_and_parquet_give_one_model(tmp_path):
     model = tb.fit(str(tmp_path / "days.parquet"), label="y")
     text = tb.fit(str(tmp_path / "days.csv"), label="y")
     assert {*text.schema.families} == {*model.schema.families}
-    assert np.array_equal(text.log_joint(str(tmp_path / "days.csv")), model.log_joint(str(tmp_path / "days.parquet")))
-    assert np.array_equal(text.log_joint(str(tmp_path / "days.parquet")), model.log_joint(str(tmp_path / "days.csv")))
+    assert np.array_equal(text.log_score(str(tmp_path / "days.csv")), model.log_score(str(tmp_path / "days.parquet")))
+    assert np.array_equal(text.log_score(str(tmp_path / "days.parquet")), model.log_score(str(tmp_path / "days.csv")))
     numbers = [str(int((one - EPOCH).total_seconds() * 1000)) for one in moments]
     (tmp_path / "epoch.csv").write_text(
         "\n".join(["when,y", *(f"{n},a" for n in numbers[:30]), *(f"{n},b" for n in numbers[30:])])

@@ -35,7 +35,7 @@ def test_decimals_are_rounded_to_the_nearest_double(values):
     expected = tb.fit({"x": list(map(float, values)), "y": y[: len(values)]}, label="y", numeric="gaussian")
     data = {"x": values, "y": y[: len(values)]}
     for table in (data, pa.table(data), pl.DataFrame(data)):
-        assert tb.fit(table, label="y", numeric="gaussian") == expected
+        assert tb.fit(table, label="y", numeric="gaussian").same_counts(expected)
 
 
 def test_a_table_of_decimals_is_the_model_of_its_parquet_file(tmp_path):
@@ -43,16 +43,18 @@ def test_a_table_of_decimals_is_the_model_of_its_parquet_file(tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     models = [tb.fit(data, label="y") for data in (table, tmp_path / "a.parquet", pl.from_arrow(table))]
     assert models[0] == models[1] == models[2]
-    assert models[0] == tb.fit({"x": [i + 0.3 if i < 1 else float(f"{i}.30") for i in range(40)], "y": Y * 10}, "y")
+    assert models[0].same_counts(
+        tb.fit({"x": [i + 0.3 if i < 1 else float(f"{i}.30") for i in range(40)], "y": Y * 10}, "y")
+    )
 
 
 def test_objects_in_a_polars_frame_are_the_objects():
     objects = [{"a"}, {"b", "a"}, None, {"b"}]
     frame = pl.DataFrame({"x": pl.Series(objects, dtype=pl.Object), "z": [1.5, 2.5, 3.5, 4.5], "y": Y})
     model = tb.fit(frame, label="y")
-    assert model == tb.fit({"x": objects, "z": [1.5, 2.5, 3.5, 4.5], "y": Y}, label="y")
+    assert model.same_counts(tb.fit({"x": objects, "z": [1.5, 2.5, 3.5, 4.5], "y": Y}, label="y"))
     assert str(model.schema.families["x"]) == "tags"
-    assert tb.fit({"x": frame["x"], "y": Y}, label="y") == tb.fit({"x": objects, "y": Y}, label="y")
+    assert tb.fit({"x": frame["x"], "y": Y}, label="y").same_counts(tb.fit({"x": objects, "y": Y}, label="y"))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def invalid_utf8():
 def test_bytes_that_are_not_utf8_are_read_and_explained(family):
     table = pa.table({"x": invalid_utf8(), "y": ["p", "q"]})
     model = tb.fit(table, label="y", families={"x": family})
-    assert np.isfinite(model.log_joint(table)).all()
+    assert np.isfinite(model.log_score(table)).all()
     assert "a\ufffd" in str(model.explain(table)[0])
     assert tb.fit(table, label="y").classes == ["p", "q"]
     assert tb.fit(pa.table({"x": [1, 2], "y": invalid_utf8()}), label="y").classes == ["a\ufffd", "bb"]
@@ -111,7 +113,7 @@ def test_half_of_a_surrogate_pair_in_json_is_an_error():
     with pytest.raises(FileError, match=r"a\.json: expected text in Unicode, got half of a surrogate pair"):
         tb.fit(file_with(f"[{line}]".encode(), "a.json"), label="y")
     whole = file_with(b'{"x": "\\ud83d\\ude00", "y": "p"}\n{"x": "b", "y": "q"}\n', "a.jsonl")
-    assert tb.fit(whole, label="y") == tb.fit({"x": ["\U0001f600", "b"], "y": ["p", "q"]}, label="y")
+    assert tb.fit(whole, label="y").same_counts(tb.fit({"x": ["\U0001f600", "b"], "y": ["p", "q"]}, label="y"))
 
 
 def test_values_of_several_types_are_an_error_that_names_the_row():
@@ -142,6 +144,6 @@ def test_large_integers_and_reals_stay_distinct_categories(tmp_path):
     model.learn({"x": [LARGE + 1, LARGE + 2], "y": ["p", "q"]})
     model.save(tmp_path / "a.tally")
     assert tb.load(tmp_path / "a.tally") == model
-    assert model == tb.fit(
-        {"x": [*values, LARGE + 1, LARGE + 2], "y": [*Y, "p", "q"]}, "y", families={"x": "categorical"}
+    assert model.same_counts(
+        tb.fit({"x": [*values, LARGE + 1, LARGE + 2], "y": [*Y, "p", "q"]}, "y", families={"x": "categorical"})
     )

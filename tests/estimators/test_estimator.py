@@ -42,7 +42,7 @@ def test_frames_of_every_library_give_the_same_model(kind):
     assert expected.score(frame, y) > 0.8
     data = FRAMES[kind](frame)
     one = NaiveBayesClassifier().fit(data, y)
-    assert one.model_ == expected.model_
+    assert one.model_.same_counts(expected.model_)
     assert one.n_features_in_ == 6
     assert list(one.feature_names_in_) == list(frame.columns)
     assert np.array_equal(one.predict_proba(data), expected.predict_proba(frame))
@@ -68,6 +68,7 @@ def test_the_estimator_fits_the_model_that_fit_returns():
     assert one.model_.schema == model.schema
     assert np.array_equal(one.predict_proba(frame), model.predict_proba(frame))
     assert np.array_equal(one.predict_joint_log_proba(frame), model.log_joint(frame))
+    assert np.array_equal(one.predict_log_proba(frame), model.predict_log_proba(frame))
     assert np.array_equal(one.score_samples(frame), model.log_marginal(frame))
     np.testing.assert_allclose(np.exp(one.predict_log_proba(frame)), model.predict_proba(frame), atol=1e-12)
     assert one.class_count_.tolist() == [model.class_counts[label] for label in one.classes_]
@@ -122,7 +123,7 @@ def test_partial_fit_equals_fit_and_accepts_new_labels():
     for start in range(0, 300, 40):
         parts.partial_fit(frame[start : start + 40], y[start : start + 40])
     assert parts.classes_.tolist() == ["cat", "dog", "rabbit"]
-    assert parts.model_ == whole.model_
+    assert parts.model_.same_counts(whole.model_)
     assert np.array_equal(parts.predict_proba(frame), whole.predict_proba(frame))
 
 
@@ -141,7 +142,7 @@ def test_labels_outside_the_given_classes_are_refused():
         one.partial_fit(X[:1], [1], classes=[0, 1])
     assert np.array_equal(one.predict_proba(X), before)
     one.partial_fit(X[100:], y[100:])
-    assert one.model_ == NaiveBayesClassifier().fit(X, y).model_
+    assert one.model_.same_counts(NaiveBayesClassifier().fit(X, y).model_)
 
 
 def test_longer_new_labels_are_not_truncated():

@@ -60,13 +60,13 @@ def test_single_rows_equal_a_batch_and_can_be_forgotten(learned, asked):
     schema = one.model.schema
     batch = NaiveBayes(families={n: str(f) for n, f in schema.families.items()})
     batch.learn_many([x for x, _ in learned], [y for _, y in learned])
-    assert one.model == batch.model
+    assert one.model.same_counts(batch.model)
     assert one.predict_proba_one(asked[0]) == batch.predict_proba_one(asked[0])
     before = one.predict_proba_one(asked[0])
     one.learn_one(*asked)
     one.forget_one(*asked)
     assert one.predict_proba_one(asked[0]) == before
-    assert one.model == batch.model
+    assert one.model.same_counts(batch.model)
 
 
 def test_rows_with_features_of_every_type():
@@ -204,10 +204,10 @@ def test_a_sliding_window_by_forgetting():
             model.forget_one(*data[i - 20])
     for x, y in data[-20:]:
         window.learn_one(x, y)
-    assert model.model == window.model
+    assert model.model.same_counts(window.model)
     with pytest.raises(ForgetError):
         model.forget_one({"a": 123.0, "b": "red"}, 0)
-    assert model.model == window.model
+    assert model.model.same_counts(window.model)
 
 
 @pytest.mark.parametrize("variant", ["counts", "presence", "complement"])
@@ -296,7 +296,7 @@ def test_bags_in_batches_equal_single_bags(kind):
     batch.learn_many(kind({"a": [2, 0], "b": [0, 3]}), labels)
     for x, y in zip(rows, labels, strict=True):
         singly.learn_one(x, y)
-    assert batch.model == singly.model
+    assert batch.model.same_counts(singly.model)
     numbers = NaiveBayes(bag="counts")
     numbers.learn_many(pd.DataFrame({1: [2, 0], 2: [0, 3]}), labels)
     assert numbers.predict_proba_one({1: 2})["x"] > 0.5

@@ -45,7 +45,7 @@ def subsets(names):
 @settings(deadline=None, max_examples=300)
 @given(explanations(), st.data())
 def test_no_smaller_set_changes_the_answer(one, data):
-    winner = int(one.log_joint.argmax())
+    winner = int(one.log_score.argmax())
     rival = data.draw(st.sampled_from([None, *(c for c in range(len(one.classes)) if c != winner)]))
     if one.ruled_out:
         assert one.flip() is None
@@ -67,7 +67,7 @@ def test_no_smaller_set_changes_the_answer(one, data):
     assert flip.label == left.argmax()
     assert flip.against == (flip.label if rival is None else rival)
     before, after = flip.log_odds
-    assert before == one.log_joint[winner] - one.log_joint[flip.against]
+    assert before == one.log_score[winner] - one.log_score[flip.against]
     assert after == left[winner] - left[flip.against]
 
 
@@ -77,7 +77,7 @@ def test_of_sets_of_one_size_the_one_that_takes_most_from_the_odds_is_told(one):
     flip = one.flip()
     if flip is None or not all(np.isfinite(part).all() for part in one.log_evidence.values()):
         return
-    winner = one.log_joint.argmax()
+    winner = one.log_score.argmax()
 
     def loss(gone, rival):
         return sum(one.log_evidence[name][winner] - one.log_evidence[name][rival] for name in gone)

@@ -24,7 +24,7 @@ def test_with_one_variance_and_one_feature_it_is_linear_discriminant_analysis():
     variance = sum(((x[y == c] - x[y == c].mean()) ** 2).sum() for c in (0, 1)) / len(x)
     odds = stats.norm(x[y == 1].mean(), variance**0.5).logpdf(x) - stats.norm(x[y == 0].mean(), variance**0.5).logpdf(x)
     odds += np.log((y == 1).mean() / (y == 0).mean())
-    joint = model.log_joint({"x": x})
+    joint = model.log_score({"x": x})
     np.testing.assert_allclose(joint[:, 1] - joint[:, 0], odds, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba({"x": x}), theirs.predict_proba(x[:, None]), atol=1e-9)
 
@@ -33,9 +33,9 @@ def test_the_border_of_shared_variances_is_straight():
     X, y = load_iris(return_X_y=True)
     model = tb.fit(X, label=y, families="gaussian:shared=True", estimate="mle")
     line = np.linspace([4.0, 2.0, 1.0, 0.0], [8.0, 5.0, 7.0, 3.0], 9)
-    joint = model.log_joint(line)
+    joint = model.log_score(line)
     np.testing.assert_allclose(np.diff(joint[:, 0] - joint[:, 2], n=2), 0.0, atol=1e-9)
-    own = tb.fit(X, label=y, families="gaussian", estimate="mle").log_joint(line)
+    own = tb.fit(X, label=y, families="gaussian", estimate="mle").log_score(line)
     assert np.abs(np.diff(own[:, 0] - own[:, 2], n=2)).max() > 1
 
 
@@ -75,7 +75,7 @@ def test_the_logarithm_is_scipys_lognormal():
     for c in (0, 1):
         own = x[y == c]
         expected = stats.lognorm(s=own.std(), scale=np.exp(own.mean())).logpdf(np.exp(x)) + np.log(0.5)
-        np.testing.assert_allclose(model.log_joint({"x": np.exp(x)})[:, c], expected, rtol=1e-9)
+        np.testing.assert_allclose(model.log_score({"x": np.exp(x)})[:, c], expected, rtol=1e-9)
 
 
 def test_odd_numbers():

@@ -16,8 +16,8 @@ def test_texts_to_be_scored_are_cut_into_the_tokens_that_are_scored(family):
     snapshot, table = model.snapshot(), to_table({"text": texts})
     every, scored = (snapshot.encoded(table, scored=only)["text"] for only in (False, True))
     assert 0 < len(scored.indices) < len(every.indices)
-    joint = snapshot.scorer.log_joint({"text": every}, len(texts))
-    assert np.array_equal(model.log_joint({"text": texts}), joint)
+    joint = snapshot.scorer.log_score({"text": every}, len(texts))
+    assert np.array_equal(model.log_score({"text": texts}), joint)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_words_among_many_longer_tokens_score_as_if_they_were_alone(family, caps
         for ngrams in ("ngrams=4,scored_ngrams=1", "ngrams=1")
     )
     for n in (3, 200, 200):  # of few rows, of many, and of many again
-        assert np.array_equal(longer.log_joint({"text": texts[:n]}), words.log_joint({"text": texts[:n]}))
+        assert np.array_equal(longer.log_score({"text": texts[:n]}), words.log_score({"text": texts[:n]}))

@@ -111,7 +111,7 @@ def test_weights_of_rennie_by_hand():
     weight = weight * size.mean() / size
     wanted = logs @ (weight * idf).T + np.log(0.5)
     model = fit(data, "text:complement,tf=log,idf=True,balanced=True,min_length=1,k=0.5")
-    np.testing.assert_allclose(model.log_joint(data), wanted, rtol=1e-8)
+    np.testing.assert_allclose(model.log_score(data), wanted, rtol=1e-8)
 
 
 @pytest.mark.parametrize("family", OPTIONS)
@@ -124,9 +124,9 @@ def test_batches_and_order_do_not_matter(family):
         other = fit(parts[0], family)
         for part in parts[1:]:
             other.learn(part)
-        assert other == whole
+        assert other.same_counts(whole)
         other = tb.fit(pa.concat_tables(parts), label="label", schema=whole.schema, column_weights=None)
-        assert (other.log_joint(data) == whole.log_joint(data)).all()
+        assert (other.log_score(data) == whole.log_score(data)).all()
 
 
 @pytest.mark.parametrize("family", OPTIONS)
@@ -135,30 +135,30 @@ def test_learning_and_forgetting_leaves_the_same_file(family, tmp_path):
     more["text"] = [None if text is None else f"{text} brandnew{i}" for i, text in enumerate(more["text"])]
     model = fit(data, family)
     model.save(tmp_path / "a.tally")
-    scores = model.log_joint(data)
+    scores = model.log_score(data)
     model.learn(more)
     model.forget(more)
     model.save(tmp_path / "b.tally")
     assert (tmp_path / "a.tally").read_bytes() == (tmp_path / "b.tally").read_bytes()
-    assert (model.log_joint(data) == scores).all()
+    assert (model.log_score(data) == scores).all()
     again = tb.load(tmp_path / "b.tally")
     assert again == model
-    assert (again.log_joint(data) == scores).all()
-    assert (pickle.loads(pickle.dumps(model)).log_joint(data) == scores).all()
+    assert (again.log_score(data) == scores).all()
+    assert (pickle.loads(pickle.dumps(model)).log_score(data) == scores).all()
     for i in range(30):  # one at a time
         model.learn({name: [column[i]] for name, column in more.items()})
     for i in range(30):
         model.forget({name: [column[i]] for name, column in more.items()})
-    assert model == again
-    assert (model.log_joint(data) == scores).all()
+    assert model.same_counts(again)
+    assert (model.log_score(data) == scores).all()
 
 
 @pytest.mark.parametrize("family", OPTIONS)
 def test_a_document_scores_alone_as_in_a_batch(family):
     data, new = mails(120, seed=5), mails(50, seed=6)
     model = fit(data, family)
-    together = model.log_joint(new)
-    alone = np.concatenate([model.log_joint({"text": [text]}) for text in new["text"]])
+    together = model.log_score(new)
+    alone = np.concatenate([model.log_score({"text": [text]}) for text in new["text"]])
     assert (together == alone).all()
     assert np.isfinite(together).all()
 
@@ -226,7 +226,7 @@ def test_texts_of_every_kind(column):
         families={"text": "text:counts"},
         column_weights=None,
     )
-    assert (model.log_joint({"text": ["cash", "lunch"]}) == plain.log_joint({"text": ["cash", "lunch"]})).all()
+    assert (model.log_score({"text": ["cash", "lunch"]}) == plain.log_score({"text": ["cash", "lunch"]})).all()
 
 
 def test_texts_that_look_odd_do_no_harm():
@@ -241,7 +241,7 @@ def test_texts_that_look_odd_do_no_harm():
         "ﬀ",
     ]
     model = fit({"text": odd * 4, "label": ["a", "b"] * 16}, "text:counts,tf=log")
-    assert np.isfinite(model.log_joint({"text": odd})).all()
+    assert np.isfinite(model.log_score({"text": odd})).all()
     assert model.explain({"text": ["ZERO\u200bWIDTH"]})[0].words["text"][0].token == "zerowidth"
     invalid = [b"\xff\xfe cash \x80", b"\xed\xa0\x80", b"\xf0\x9f", b"cash"]
     model = fit({"text": invalid, "label": ["a", "a", "b", "b"]}, "text:counts")
@@ -293,13 +293,13 @@ def test_a_bounded_vocabulary_keeps_account_of_what_it_lost():
     assert words.n_keys <= 20
     assert words.total("counts").sum() == 600  # nothing that was counted is missing
     assert words.pooled("counts").sum() > 100
-    before = model.log_joint({"text": ["common"]})
+    before = model.log_score({"text": ["common"]})
     for i in range(300):
         model.learn({"text": [f"common new{i}"], "label": ["a"]})
         assert model.snapshot().state.statistics.blocks[parse("text:max_tokens=20")].tokens["text"].n_keys <= 20
     for i in range(300):
         model.forget({"text": [f"common new{i}"], "label": ["a"]})
-    np.testing.assert_allclose(model.log_joint({"text": ["common"]}), before)
+    np.testing.assert_allclose(model.log_score({"text": ["common"]}), before)
     with pytest.raises(ForgetError):
         model.forget({"text": ["common " * 1000], "label": ["a"]})
 
@@ -309,7 +309,7 @@ def test_rare_tokens_are_silent_when_asked():
     model = fit(data, "text:counts,k=1,min_count=2")
     plain = fit({**data, "text": ["often often", "often other", "other other"]}, "text:counts,k=1")
     new = {"text": ["once", "often", "other once"]}
-    np.testing.assert_allclose(model.log_joint(new), plain.log_joint(new))
+    np.testing.assert_allclose(model.log_score(new), plain.log_score(new))
 
 
 def test_hashed_tokens_have_a_secret_key(tmp_path):
@@ -319,13 +319,13 @@ def test_hashed_tokens_have_a_secret_key(tmp_path):
     assert one.schema.families["text"].key not in str(one.schema) + str(one.describe())
     one.save(tmp_path / "one.tally")
     again = tb.load(tmp_path / "one.tally")
-    assert (again.log_joint(data) == one.log_joint(data)).all()
+    assert (again.log_score(data) == one.log_score(data)).all()
     with pytest.raises(DataError, match="same family"):
         one.merge(two)
     more = mails(50, seed=1)
     other = tb.fit(more, label="label", schema=one.schema, column_weights=None)
     both = {name: data[name] + more[name] for name in data}
-    assert one.merge(other) == tb.fit(both, label="label", schema=one.schema, column_weights=None)
+    assert one.merge(other).same_counts(tb.fit(both, label="label", schema=one.schema, column_weights=None))
     assert len(one.snapshot().state.statistics.blocks[one.schema.families["text"].counted].tokens["text"].index) == 64
 
 
@@ -333,7 +333,7 @@ def test_models_with_other_variants_can_be_merged():
     data, more = mails(60), mails(60, seed=1)
     both = fit(data, "text:complement,k=2").merge(fit(more, "text:counts,k=1"))
     assert str(both.schema.families["text"]) == "text:variant=complement,k=2.0"
-    assert both == fit({name: data[name] + more[name] for name in data}, "text:presence")
+    assert both.same_counts(fit({name: data[name] + more[name] for name in data}, "text:presence"))
     with pytest.raises(DataError, match="same family"):
         fit(data, "text:ngrams=3").merge(fit(more, "text"))
 
@@ -380,7 +380,7 @@ def test_hard_documents_are_bounded():
     data = {"text": [long_word, new_words, "a.b@" * 500_000, "hello world"] * 2, "label": ["a", "b"] * 4}
     model = fit(data, "text:counts,addresses=True")
     assert len(model.snapshot().state.statistics.blocks[parse("text:addresses=True")].tokens["text"].index) < 210_000
-    assert np.isfinite(model.log_joint(data)).all()
+    assert np.isfinite(model.log_score(data)).all()
     kept = fit({"text": [long_word, "short"], "label": ["a", "b"]}, "text:counts,max_length=0")
     assert kept.predict({"text": [long_word]}).tolist() == ["a"]
 

@@ -51,8 +51,8 @@ def test_a_document_alone_scores_as_in_a_batch_with_fractional_weights_and_many_
     column = [" ".join(bag) for bag in bags] if variant.startswith("text") else bags
     data = {"x": column, "label": rng.integers(0, 11, 300).tolist(), "w": rng.random(300).tolist()}
     model = tb.fit(data, label="label", sample_weight="w", families={"x": variant})
-    together = model.log_joint({"x": column})
-    alone = np.concatenate([model.log_joint({"x": column[i : i + 1]}) for i in range(0, 300, 7)])
+    together = model.log_score({"x": column})
+    alone = np.concatenate([model.log_score({"x": column[i : i + 1]}) for i in range(0, 300, 7)])
     assert alone.tobytes() == together[::7].tobytes()
 
 
@@ -68,12 +68,12 @@ def test_a_column_weight_is_folded_into_the_table_of_tokens(family, weight):
     (predictive,) = heavy.snapshot().scorer.predictives
     assert predictive.folded is not None
     new = [*TEXTS, "prize menu", "unknown", ""]
-    prior = plain.log_joint({"text": [None]})
-    expected = prior + weight * (plain.log_joint({"text": new}) - prior)
-    found = heavy.log_joint({"text": new})
+    prior = plain.log_score({"text": [None]})
+    expected = prior + weight * (plain.log_score({"text": new}) - prior)
+    found = heavy.log_score({"text": new})
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     for i, text in enumerate(new):
-        assert np.array_equal(heavy.log_joint({"text": [text]})[0], found[i])
+        assert np.array_equal(heavy.log_score({"text": [text]})[0], found[i])
 
 
 def test_weights_of_tags_and_bags_are_folded_too():
@@ -83,6 +83,6 @@ def test_weights_of_tags_and_bags_are_folded_too():
     heavy = tb.fit(rows, **options, column_weights={"g": 0.5, "h": 2.0})
     assert all(predictive.folded is not None for predictive in heavy.snapshot().scorer.predictives)
     empty = {"g": [None], "h": [None]}
-    parts = [plain.log_joint({**empty, name: rows[name][:1]}) - plain.log_joint(empty) for name in ("g", "h")]
-    expected = plain.log_joint(empty) + 0.5 * parts[0] + 2.0 * parts[1]
-    np.testing.assert_allclose(heavy.log_joint({name: own[:1] for name, own in rows.items()}), expected, rtol=1e-12)
+    parts = [plain.log_score({**empty, name: rows[name][:1]}) - plain.log_score(empty) for name in ("g", "h")]
+    expected = plain.log_score(empty) + 0.5 * parts[0] + 2.0 * parts[1]
+    np.testing.assert_allclose(heavy.log_score({name: own[:1] for name, own in rows.items()}), expected, rtol=1e-12)

@@ -38,7 +38,9 @@ def test_bad_rows_stop_with_file_line_column_and_value():
 def test_bad_rows_can_be_skipped_and_are_counted():
     source = csv_file(BAD, skip_bad=True)
     model = tb.fit(source, label="y")
-    assert model == tb.fit({"age": [1, 2, 5, 7], "city": ["Ulm", "Bonn", "Bonn", "Ulm"], "y": list("pqqq")}, label="y")
+    assert model.same_counts(
+        tb.fit({"age": [1, 2, 5, 7], "city": ["Ulm", "Bonn", "Bonn", "Ulm"], "y": list("pqqq")}, label="y")
+    )
     assert source.bad.count == 3
     assert sorted((error.line, error.column or "") for error in source.bad.examples) == [
         (4, "age"),
@@ -59,7 +61,7 @@ def test_bad_rows_in_json_lines():
     source = read(path, skip_bad=True)
     model = tb.fit(source, label="y", families={"x": "histogram"})
     assert source.bad.count == 3
-    assert model == tb.fit(good, label="y", families={"x": "histogram"})
+    assert model.same_counts(tb.fit(good, label="y", families={"x": "histogram"}))
     path = file_with("\n".join([*lines * 20, '{"x": "1,5", "y": "q"}']).encode(), "a.jsonl")
     with pytest.raises(
         DataError, match=r"a.jsonl, line 61, column 'x': expected a number written like 1234.5, got '1,5'"
@@ -70,7 +72,7 @@ def test_bad_rows_in_json_lines():
 def test_bad_rows_in_memory_can_be_skipped_too():
     rows = {"x": [1.0, np.inf, 3.0, 4.0, -np.inf], "y": ["a", "a", "b", "b", "a"]}
     source = read(rows, skip_bad=True)
-    assert tb.fit(source, label="y") == tb.fit({"x": [1.0, 3.0, 4.0], "y": ["a", "b", "b"]}, label="y")
+    assert tb.fit(source, label="y").same_counts(tb.fit({"x": [1.0, 3.0, 4.0], "y": ["a", "b", "b"]}, label="y"))
     assert source.bad.count == 2
     assert [error.row for error in source.bad.examples] == [1, 4]
 

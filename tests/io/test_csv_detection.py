@@ -30,10 +30,10 @@ def test_the_decimal_comma_is_found_and_can_be_told():
     text = "size;y\n1,5;p\n-2,25;q\n3;p\n"
     assert csv_file(text).head().columns["size"].to_pylist() == [1.5, -2.25, 3.0]
     expected = tb.fit({"size": [1.5, -2.25, 3.0], "y": ["p", "q", "p"]}, label="y")
-    assert tb.fit(csv_file(text), label="y") == expected
-    assert tb.fit(csv_file(text.replace(";", "|"), decimal=","), label="y") == expected
+    assert tb.fit(csv_file(text), label="y").same_counts(expected)
+    assert tb.fit(csv_file(text.replace(";", "|"), decimal=","), label="y").same_counts(expected)
     quoted = 'size,y\n"1,5",p\n"-2,25",q\n3,p\n'
-    assert tb.fit(csv_file(quoted, decimal=","), label="y") == expected
+    assert tb.fit(csv_file(quoted, decimal=","), label="y").same_counts(expected)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
@@ -67,14 +67,16 @@ def test_text_from_windows():
 def test_words_for_missing_values():
     text = "x,city,y\n1,Ulm,p\nNA,?,q\n,null,p\n4,Bonn,q\n"
     model = tb.fit(csv_file(text), label="y")
-    assert model == tb.fit({"x": [1, None, None, 4], "city": ["Ulm", None, None, "Bonn"], "y": list("pqpq")}, label="y")
+    assert model.same_counts(
+        tb.fit({"x": [1, None, None, 4], "city": ["Ulm", None, None, "Bonn"], "y": list("pqpq")}, label="y")
+    )
     text = "x,city,y\n1,NA,p\n-,Ulm,q\n-9,Bonn,p\n"
     model = tb.fit(csv_file(text, missing_only=["-", "-9"]), label="y")
-    assert model == tb.fit({"x": [1, None, None], "city": ["NA", "Ulm", "Bonn"], "y": list("pqp")}, label="y")
+    assert model.same_counts(tb.fit({"x": [1, None, None], "city": ["NA", "Ulm", "Bonn"], "y": list("pqp")}, label="y"))
     assert model.schema.missing == MissingWords(("-", "-9"), only=True)
     assert model.predict(csv_file("x,city\n-9,Ulm\n")).tolist() == model.predict({"city": "Ulm"}).tolist()  # remembered
     model = tb.fit(csv_file(text, missing=["-9"]), label="y")
-    assert model == tb.fit({"x": [1, None, None], "city": [None, "Ulm", "Bonn"], "y": list("pqp")}, label="y")
+    assert model.same_counts(tb.fit({"x": [1, None, None], "city": [None, "Ulm", "Bonn"], "y": list("pqp")}, label="y"))
     assert Schema.from_dict(model.schema.to_dict()) == model.schema
 
 
@@ -92,7 +94,7 @@ def test_what_looks_like_numbers_and_is_not():
 
 def test_a_file_without_header():
     model = tb.fit(csv_file("1,a\n2,b\n", header=False), label="x1")
-    assert model == tb.fit({"x0": [1, 2], "x1": ["a", "b"]}, label="x1")
+    assert model.same_counts(tb.fit({"x0": [1, 2], "x1": ["a", "b"]}, label="x1"))
 
 
 def test_columns_that_differ_in_case_and_odd_names():
@@ -122,4 +124,4 @@ def test_cells_over_several_lines_in_a_large_file(tmp_path):
         writer.writerows(rows)
     model = tb.fit(tmp_path / "mail.csv", label="label", families={"text": "text:counts,k=1"})
     assert model.class_counts == {"a": 4000, "b": 4000}
-    assert model == tb.fit(rows, label="label", families={"text": "text:counts,k=1"})
+    assert model.same_counts(tb.fit(rows, label="label", families={"text": "text:counts,k=1"}))

@@ -132,10 +132,12 @@ def test_names_that_repeat_are_numbered_in_fit_and_in_predict():
     text = "size,size,y\n1,20,p\n2,10,q\n3,20,p\n4,10,q\n"
     with pytest.warns(DataWarning, match=r"line 1: column names that repeat were numbered: \['size.2'\]"):
         model = tb.fit(csv_file(text), label="y", families={"size": "gaussian", "size.2": "gaussian"})
-    assert model == tb.fit(
-        {"size": [1, 2, 3, 4], "size.2": [20, 10, 20, 10], "y": list("pqpq")},
-        label="y",
-        families={"size": "gaussian", "size.2": "gaussian"},
+    assert model.same_counts(
+        tb.fit(
+            {"size": [1, 2, 3, 4], "size.2": [20, 10, 20, 10], "y": list("pqpq")},
+            label="y",
+            families={"size": "gaussian", "size.2": "gaussian"},
+        )
     )
     with pytest.warns(DataWarning, match="numbered"):
         assert model.predict(csv_file(text)).tolist() == list("pqpq")

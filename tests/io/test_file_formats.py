@@ -26,7 +26,7 @@ IN_MEMORY = tb.fit(TABLE, label="pet")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_gives_the_model_of_the_table(files, kind):
     model = tb.fit(str(files[kind]), label="pet")
-    assert model == IN_MEMORY
+    assert model.same_counts(IN_MEMORY)
     assert {name: str(family) for name, family in model.schema.families.items()} == {
         "age": "histogram",
         "income": "histogram",
@@ -54,24 +54,24 @@ def test_compressed_files_are_read(files, tmp_path):
     for name, pack in {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}.items():
         for path, data in ((tmp_path / f"a.csv.{name}", content), (tmp_path / f"a.jsonl.{name}", lines)):
             path.write_bytes(pack(data))
-            assert tb.fit(path, label="pet") == IN_MEMORY
+            assert tb.fit(path, label="pet").same_counts(IN_MEMORY)
     with pa.output_stream(str(tmp_path / "a.csv.zst"), compression="zstd") as out:
         out.write(content)
-    assert tb.fit(tmp_path / "a.csv.zst", label="pet") == IN_MEMORY
+    assert tb.fit(tmp_path / "a.csv.zst", label="pet").same_counts(IN_MEMORY)
     (tmp_path / "unnamed").write_bytes(gzip.compress(content))  # told by its bytes
-    assert tb.fit(tmp_path / "unnamed", label="pet") == IN_MEMORY
+    assert tb.fit(tmp_path / "unnamed", label="pet").same_counts(IN_MEMORY)
 
 
 def test_files_globs_and_queries(files, tmp_path):
     half = N // 2
     for i, part in enumerate((TABLE.slice(0, half), TABLE.slice(half))):
         pa.parquet.write_table(part, tmp_path / f"part{i}.parquet")
-    assert tb.fit(str(tmp_path / "part*.parquet"), label="pet") == IN_MEMORY
-    assert tb.fit([tmp_path / "part1.parquet", tmp_path / "part0.parquet"], label="pet") == IN_MEMORY
+    assert tb.fit(str(tmp_path / "part*.parquet"), label="pet").same_counts(IN_MEMORY)
+    assert tb.fit([tmp_path / "part1.parquet", tmp_path / "part0.parquet"], label="pet").same_counts(IN_MEMORY)
     query = f"SELECT * FROM '{files['parquet']}' WHERE age < 50"
-    assert tb.fit(query, label="pet") == tb.fit(TABLE.filter(pc.field("age") < 50), label="pet")
-    assert tb.fit(read(files["duckdb"], table="SELECT * FROM pets"), label="pet") == IN_MEMORY
-    assert tb.fit(read(files["sqlite"], table="pets"), label="pet") == IN_MEMORY
+    assert tb.fit(query, label="pet").same_counts(tb.fit(TABLE.filter(pc.field("age") < 50), label="pet"))
+    assert tb.fit(read(files["duckdb"], table="SELECT * FROM pets"), label="pet").same_counts(IN_MEMORY)
+    assert tb.fit(read(files["sqlite"], table="pets"), label="pet").same_counts(IN_MEMORY)
     with pytest.raises(FileError, match=r"a table of the database \(pets\), got 'pest'\nhint: did you mean 'pets'"):
         tb.fit(read(files["sqlite"], table="pest"), label="pet")
     with pytest.raises(DataError, match=r"the query cannot be run.*agee"):
@@ -86,8 +86,8 @@ def test_a_column_that_one_file_lacks_is_missing_there(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,p\n2,q\n")
     (tmp_path / "b.csv").write_text("y,z\np,red\nq,blue\n")
     model = tb.fit([tmp_path / "a.csv", tmp_path / "b.csv"], label="y")
-    assert model == tb.fit(
-        [{"x": 1, "y": "p"}, {"x": 2, "y": "q"}, {"z": "red", "y": "p"}, {"z": "blue", "y": "q"}], "y"
+    assert model.same_counts(
+        tb.fit([{"x": 1, "y": "p"}, {"x": 2, "y": "q"}, {"z": "red", "y": "p"}, {"z": "blue", "y": "q"}], "y")
     )
 
 
@@ -115,7 +115,7 @@ def test_streams_of_every_kind():
     }
     for name, stream in streams.items():
         model = tb.fit(stream(), label="pet", families={"city": "categorical"})
-        assert model == tb.fit(TABLE, label="pet", families={"city": "categorical"}), name
+        assert model.same_counts(tb.fit(TABLE, label="pet", families={"city": "categorical"})), name
         assert model.predict_proba(stream()).tolist() == IN_MEMORY.predict_proba(TABLE).tolist(), name
     stream = read(iter(batches))
     assert isinstance(stream, Source)
@@ -139,7 +139,7 @@ def test_batches_do_not_show(files, monkeypatch):
     path = file_with(b"", "big.parquet")
     pa.parquet.write_table(big, path)
     assert len(list(read(path).batches())) > 1
-    assert tb.fit(path, label="pet") == tb.fit(big, label="pet")
+    assert tb.fit(path, label="pet").same_counts(tb.fit(big, label="pet"))
 
 
 def test_progress_is_told(files):
@@ -166,7 +166,7 @@ def test_columns_without_values_at_first_are_decided_by_the_first_that_come(tmp_
 
 def test_tokens_of_json_lists_keep_their_type():
     path = file_with(b'{"t": [1, 2], "y": "a"}\n{"t": [2, 3], "y": "b"}\n', "t.jsonl")
-    assert tb.fit(path, label="y") == tb.fit([{"t": [1, 2], "y": "a"}, {"t": [2, 3], "y": "b"}], label="y")
+    assert tb.fit(path, label="y").same_counts(tb.fit([{"t": [1, 2], "y": "a"}, {"t": [2, 3], "y": "b"}], label="y"))
     flags = file_with(b'{"x": 1, "y": true}\n{"x": 2, "y": false}\n', "f.jsonl")
     assert tb.fit(flags, label="y").classes == [False, True]
 
@@ -176,7 +176,7 @@ def test_queries_with_comments_and_parquet_with_odd_names(tmp_path):
     path = tmp_path / "year=2020" / "d.parquet"
     path.parent.mkdir()
     pa.parquet.write_table(table, path)
-    assert tb.fit(path, label="y") == tb.fit(table, label="y")
+    assert tb.fit(path, label="y").same_counts(tb.fit(table, label="y"))
     assert tb.fit(f"SELECT y, 1 AS z FROM '{path}' -- all of it", label="y").class_counts == {"a": 1, "b": 1}
 
 
@@ -203,7 +203,7 @@ def test_zeros_and_ones_with_a_point_are_flags():
     same = tb.fit({"x": [0, 1, None, 1], "y": list("abab")}, label="y", families={"x": "bernoulli"})
     for words in ("0.0 1.0 NA 1.0", "0 1 NA 1", "false TRUE NA true", "no yes NA y"):
         text = "x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(words.split(), "abab", strict=True))
-        assert tb.fit(csv_file(text), label="y", families={"x": "bernoulli"}) == same
+        assert tb.fit(csv_file(text), label="y", families={"x": "bernoulli"}).same_counts(same)
     with pytest.raises(DataError, match=r"line 3, column 'x': expected a boolean \(0, 1, true, false\), got 2"):
         tb.fit(csv_file("x,y\n0,a\n2,b\n"), label="y", families={"x": "bernoulli"})
     with pytest.raises(DataError, match="expected a boolean"):

@@ -29,7 +29,7 @@ def test_a_folder_tells_the_label(post):
 def test_a_model_of_a_folder_is_the_model_of_its_rows(post):
     found = rows(post)
     model = tb.fit(str(post), label="label", only=["text", "subject"], families="categorical")
-    assert model == tb.fit(found, label="label", only=["text", "subject"], families="categorical")
+    assert model.same_counts(tb.fit(found, label="label", only=["text", "subject"], families="categorical"))
     assert model.class_counts == {"ham": 16, "spam": 16}
     assert model.predict(post / "spam" / "old" / "a.eml").tolist() == ["spam"]
     assert model.predict_proba(post).tolist() == model.predict_proba(found).tolist()

@@ -28,11 +28,11 @@ def cells(source):
 @pytest.mark.parametrize("kind", STATISTICS)
 def test_files_of_statistics_packages_give_the_model_of_the_table(tmp_path, kind):
     path = write_table(tmp_path / f"pets.{kind}", kind)
-    assert (model := tb.fit(path, label="pet")) == (same := tb.fit(TABLE, label="pet"))
+    assert (model := tb.fit(path, label="pet")).same_counts(same := tb.fit(TABLE, label="pet"))
     assert model.predict_proba(path).tolist() == same.predict_proba(TABLE).tolist()
     packed = tmp_path / f"pets.{kind}.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert tb.fit(packed, label="pet") == same
+    assert tb.fit(packed, label="pet").same_counts(same)
 
 
 def test_spss_portable_files(tmp_path):
@@ -126,7 +126,7 @@ def test_arrow_files_with_odd_names_and_types(tmp_path):
     )
     for compression in ("lz4", "zstd", "uncompressed"):
         pa.feather.write_feather(table, tmp_path / "a.feather", compression=compression)
-        assert tb.fit(tmp_path / "a.feather", label="y") == tb.fit(table, label="y")
+        assert tb.fit(tmp_path / "a.feather", label="y").same_counts(tb.fit(table, label="y"))
     (tmp_path / "unnamed").write_bytes((tmp_path / "a.feather").read_bytes())  # known by its first bytes
     assert read(tmp_path / "unnamed").kind == "arrow"
     model = tb.fit({"n": [1, 2, 3, 4], "y": list("abab")}, label="y")

@@ -31,7 +31,7 @@ def shares_read(data, **options):
     start = n_read()
     planned(read(path, **options), "y", {})
     middle = n_read()
-    tb.fit(read(path, **options), label="y", weights=None)
+    tb.fit(read(path, **options), label="y", column_weights=None)
     return (middle - start) / size, (n_read() - middle) / size
 
 
@@ -47,7 +47,7 @@ def table_text(middle="", first="red"):
 def warm():
     """Modules are read before bytes are counted."""
     for text in ("a,y\n1,p\n2,q\n", 'a,y\nx,p\n5 o"clock,q\nx,p\n'):
-        tb.fit(read(file_with(text.encode())), label="y", weights=None)
+        tb.fit(read(file_with(text.encode())), label="y", column_weights=None)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_head_with_unusual_quotes_is_planned_from_the_head():
 
 @pytest.mark.parametrize("middle", ["1,red,p\r\n", "1,red,p\r", "\n", '1,5 o"clock,p\n', '1,"two\nlines",p\n'])
 def test_the_middle_may_contradict_the_head(middle):
-    model = tb.fit(read(file_with(table_text(middle).encode())), label="y", weights=None)
+    model = tb.fit(read(file_with(table_text(middle).encode())), label="y", column_weights=None)
     assert model.class_counts == {"p": N_ROWS // 2 + bool(middle.strip()), "q": N_ROWS // 2}
 
 
@@ -90,5 +90,5 @@ def test_an_error_after_the_head_names_its_line():
     with pytest.raises(DataError, match=rf"a.csv, line {N_ROWS // 2 + 2}: expected a closing quote"):
         tb.fit(path, label="y")
     source = read(path, skip_bad=True)
-    assert sum(tb.fit(source, label="y", weights=None).class_counts.values()) == N_ROWS
+    assert sum(tb.fit(source, label="y", column_weights=None).class_counts.values()) == N_ROWS
     assert source.bad.count == 1

@@ -21,8 +21,8 @@ def model():
 
 @pytest.mark.parametrize("gap", [None, float("nan"), np.nan])
 def test_a_missing_feature_is_silent(model, gap):
-    with_gap = model.log_joint([{"sound": "woof", "weight": gap, "legs": gap}])
-    assert np.array_equal(with_gap, model.log_joint([{"sound": "woof"}]))
+    with_gap = model.log_score([{"sound": "woof", "weight": gap, "legs": gap}])
+    assert np.array_equal(with_gap, model.log_score([{"sound": "woof"}]))
     before = model.copy()
     before.learn([{"sound": "woof", "pet": "dog"}])
     model.learn([{"sound": "woof", "weight": gap, "pet": "dog"}])
@@ -36,21 +36,21 @@ def test_a_row_of_gaps_gets_the_prior(model):
 def test_a_missing_label_is_skipped_and_counted():
     model = tb.fit([*PETS, {"sound": "moo", "pet": None}], label="pet")
     assert model.skipped == 1
-    assert model == tb.fit(PETS, label="pet")
+    assert model.same_counts(tb.fit(PETS, label="pet"))
     change = model.learn([{"sound": "woof", "pet": None}, PETS[0]])
     assert (change.rows, change.skipped) == (1, 1)
 
 
 def test_an_unseen_category_takes_the_priors_share():
     model = tb.fit({"sound": ["woof", "woof", "miaow"], "pet": ["dog", "dog", "cat"]}, label="pet", smoothing=1.0)
-    cat, dog = np.exp(model.log_joint({"sound": "moo"})[0] - np.log([2 / 5, 3 / 5]))
+    cat, dog = np.exp(model.log_score({"sound": "moo"})[0] - np.log([2 / 5, 3 / 5]))
     assert cat == pytest.approx(1 / (1 + 3))
     assert dog == pytest.approx(1 / (2 + 3))
 
 
 def test_an_unseen_category_can_be_silent():
     model = tb.fit(PETS, label="pet", unseen="missing")
-    assert np.array_equal(model.log_joint({"sound": "moo"}), model.log_joint({}))
+    assert np.array_equal(model.log_score({"sound": "moo"}), model.log_score({}))
 
 
 def test_seen_categories_add_up_to_one_over_the_seen_axis():
@@ -58,13 +58,13 @@ def test_seen_categories_add_up_to_one_over_the_seen_axis():
         model = tb.fit(
             PETS, label="pet", families={"sound": "categorical"}, ignore=["legs", "weight"], smoothing=smoothing
         )
-        total = sum(np.exp(model.log_joint({"sound": s})[0]) for s in ("woof", "miaow", "tweet"))
-        assert np.allclose(total, np.exp(model.log_joint({})[0]))
+        total = sum(np.exp(model.log_score({"sound": s})[0]) for s in ("woof", "miaow", "tweet"))
+        assert np.allclose(total, np.exp(model.log_score({})[0]))
 
 
 def test_an_unseen_token_is_silent():
     model = tb.fit({"words": [["a", "b"], ["c"]], "y": [0, 1]}, label="y")
-    assert np.array_equal(model.log_joint({"words": [["zebra"]]}), model.log_joint({"words": [[]]}))
+    assert np.array_equal(model.log_score({"words": [["zebra"]]}), model.log_score({"words": [[]]}))
 
 
 def test_new_labels_categories_tokens_and_columns_are_learned(model):
@@ -82,14 +82,14 @@ def test_a_new_column_counts_earlier_rows_as_missing(model):
         label="pet",
         families={"tail": "bernoulli"},
     )
-    assert model == together
+    assert model.same_counts(together)
 
 
 def test_a_column_absent_from_a_batch_is_missing(model):
     short = [{"sound": row["sound"], "pet": row["pet"]} for row in PETS]
     model.learn(short)
     assert model.class_counts == {"bird": 2, "cat": 2, "dog": 4}
-    assert np.isfinite(model.log_joint({"weight": 3.0})).all()
+    assert np.isfinite(model.log_score({"weight": 3.0})).all()
 
 
 @pytest.mark.parametrize("numeric", ["histogram", "gaussian"])
@@ -140,7 +140,7 @@ def test_no_rows_is_a_valid_model():
     with pytest.raises(DataError, match="any row yet"):
         model.predict({"x": [1.0]})
     model.learn({"x": [1.0, 2.0], "y": ["a", "b"]})
-    assert model == tb.fit({"x": [1.0, 2.0], "y": ["a", "b"]}, label="y")
+    assert model.same_counts(tb.fit({"x": [1.0, 2.0], "y": ["a", "b"]}, label="y"))
 
 
 def test_one_class_is_certain():
@@ -157,9 +157,9 @@ def test_a_constant_column_is_silent(family):
 
 def test_a_constant_column_rules_out_other_values_only_under_maximum_likelihood():
     model = tb.fit({"x": [1.0] * 4, "y": [0, 0, 0, 1]}, label="y", numeric="gaussian", estimate="mle")
-    prior = np.exp(model.log_joint({})[0])
+    prior = np.exp(model.log_score({})[0])
     assert np.allclose(model.predict_proba({"x": 1.0})[0], prior)
-    assert np.isneginf(model.log_joint({"x": 2.0})).all()
+    assert np.isneginf(model.log_score({"x": 2.0})).all()
     with pytest.warns(tb.RuledOutWarning, match="1 of 1 rows have probability zero"):
         assert np.allclose(model.predict_proba({"x": [2.0]})[0], prior)
 
@@ -242,8 +242,8 @@ def test_a_batch_without_the_label_column_is_an_error(model):
 
 def test_an_empty_set_is_not_a_missing_set():
     model = tb.fit({"g": [["a"], [], None, ["a", "b"]], "y": [0, 1, 0, 0]}, label="y", families={"g": "tags"})
-    assert not np.allclose(model.log_joint({"g": [[]]}), model.log_joint({"g": [None]}))
-    assert np.array_equal(model.log_joint({"g": [""]}), model.log_joint({"g": [[]]}))
+    assert not np.allclose(model.log_score({"g": [[]]}), model.log_score({"g": [None]}))
+    assert np.array_equal(model.log_score({"g": [""]}), model.log_score({"g": [[]]}))
 
 
 def test_honest_zeros_without_smoothing():
@@ -261,11 +261,11 @@ def test_infinite_smoothing_is_uniform():
 
 
 def test_priors(model):
-    assert np.allclose(np.exp(model.log_joint({})), [[2 / 7, 2 / 7, 3 / 7]])
+    assert np.allclose(np.exp(model.log_score({})), [[2 / 7, 2 / 7, 3 / 7]])
     uniform = tb.fit(PETS, label="pet", class_prior="uniform")
-    assert np.allclose(np.exp(uniform.log_joint({})), 1 / 3)
+    assert np.allclose(np.exp(uniform.log_score({})), 1 / 3)
     given = tb.fit(PETS, label="pet", class_prior={"dog": 0.7, "cat": 0.2, "bird": 0.1})
-    assert np.allclose(np.exp(given.log_joint({})), [[0.1, 0.2, 0.7]])
+    assert np.allclose(np.exp(given.log_score({})), [[0.1, 0.2, 0.7]])
     with pytest.raises(ParameterError, match="none for 'bird'"):
         tb.fit(PETS, label="pet", class_prior={"dog": 0.7, "cat": 0.3}).predict_proba({})
 

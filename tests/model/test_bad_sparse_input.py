@@ -78,7 +78,7 @@ def test_learn_and_forget_refuse_and_change_nothing(verb: str, bad: Callable[[in
 
 
 @pytest.mark.parametrize("n_rows", [4, 80], ids=["small batch", "batch"])
-@pytest.mark.parametrize("verb", ["predict", "predict_proba", "log_joint"])
+@pytest.mark.parametrize("verb", ["predict", "predict_proba", "log_score"])
 def test_scoring_refuses(verb: str, n_rows: int, bad: Callable[[int], Any]) -> None:
     model = tb.fit(good(), LABELS)
     with pytest.raises(DataError, match=r"expected .*(index|indptr)"):

@@ -50,10 +50,10 @@ def learned(data, model=None):
 def test_neither_order_nor_batches_matter(table, data):
     whole = learned(table)
     shuffled = [table[i] for i in data.draw(st.permutations(range(len(table))))]
-    assert learned(shuffled) == whole
+    assert learned(shuffled).same_counts(whole)
     cut = data.draw(st.integers(0, len(table)))
-    assert learned(table[cut:], learned(table[:cut])) == whole
-    assert learned(table[:cut]).merge(learned(table[cut:])) == whole
+    assert learned(table[cut:], learned(table[:cut])).same_counts(whole)
+    assert learned(table[:cut]).merge(learned(table[cut:])).same_counts(whole)
 
 
 @given(rows, rows)
@@ -61,7 +61,7 @@ def test_forgetting_gives_the_model_that_never_saw_the_rows(a, b):
     model = learned(b, learned(a))
     if b:
         model.forget(b)
-    assert model == learned(a)
+    assert model.same_counts(learned(a))
 
 
 @given(rows, rows)
@@ -69,11 +69,11 @@ def test_a_row_scores_alone_as_in_a_batch(table, probe):
     model = learned(table)
     if not probe or not model.classes:
         return
-    together = model.log_joint(to_source(probe))  # by the general path
+    together = model.log_score(to_source(probe))  # by the general path
     for i, one in enumerate(probe):
         plain = {name: value for name, value in one.items() if name != "y"}
-        assert np.array_equal(model.log_joint(plain)[0], together[i])
-        assert np.array_equal(model.log_joint([plain])[0], together[i])
+        assert np.array_equal(model.log_score(plain)[0], together[i])
+        assert np.array_equal(model.log_score([plain])[0], together[i])
 
 
 @given(rows, row)
@@ -82,9 +82,9 @@ def test_a_single_row_is_learned_as_a_batch_of_one(table, one):
     values = {name: value for name, value in one.items() if name != "y"}
     one_by_one.learn_one(values, one["y"])
     batch.learn([one])
-    assert one_by_one == batch
+    assert one_by_one.same_counts(batch)
     one_by_one.forget_one(values, one["y"])
-    assert one_by_one == learned(table)
+    assert one_by_one.same_counts(learned(table))
 
 
 @given(rows)
@@ -116,7 +116,7 @@ def test_every_question_has_an_answer(options):
     explanation = model.explain(probe)[0]
     assert {"when.weekday", "when.elapsed"} <= explanation.log_evidence.keys()
     assert explanation.values["when.weekday"] in ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-    assert np.exp(explanation.log_joint) == pytest.approx(np.exp(model.log_joint(probe)[0]))
+    assert np.exp(explanation.log_score) == pytest.approx(np.exp(model.log_score(probe)[0]))
     assert explanation.flip() is not None
     assert tb.evaluate(model, table).accuracy > 0.7
     sampled = model.sample(20)

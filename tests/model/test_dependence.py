@@ -55,20 +55,20 @@ def test_laws_hold_given_the_schema():
     order = np.random.default_rng(1).permutation(400)
     again = tb.fit(part(table, order), label=LABEL, dependence="one")
     assert again.schema == model.schema
-    assert again == model
+    assert again.same_counts(model)
     assert again.predict_proba(table).tobytes() == model.predict_proba(table).tobytes()
     first, second = (tb.fit(part(table, rows), schema=model.schema) for rows in (range(150), range(150, 400)))
-    assert second.merge(first) == model
+    assert second.merge(first).same_counts(model)
     first.learn(part(table, range(150, 400)))
-    assert first == model
+    assert first.same_counts(model)
     first.forget(part(table, range(150)))
-    assert first == second
+    assert first.same_counts(second)
     round_trip(model)
     probe = {name: table[name] for name in (*CELLS, *BAGS)}
-    together = model.log_joint(probe)
+    together = model.log_score(probe)
     for row in range(20):
         one = {name: values[row] for name, values in probe.items()}
-        assert model.log_joint([one]).tobytes() == together[row].tobytes()
+        assert model.log_score([one]).tobytes() == together[row].tobytes()
         single = {name: one[name] for name in CELLS}
         assert np.array_equal(model.predict_proba(single), model.predict_proba([single]))
 
@@ -78,7 +78,7 @@ def test_threads_do_not_matter(monkeypatch):
     scores = []
     for threads in ("1", "3"):
         monkeypatch.setenv("TALLYBAYES_THREADS", threads)
-        scores.append(tb.fit(table, label=LABEL, dependence="one").log_joint(table).tobytes())
+        scores.append(tb.fit(table, label=LABEL, dependence="one").log_score(table).tobytes())
     assert scores[0] == scores[1]
 
 
@@ -86,9 +86,9 @@ def test_missing_values_and_new_categories_contribute_nothing():
     model = tb.fit(frame(names=CELLS), label=LABEL, dependence="one", column_weights=None)
     prior = model.log_prior()
     np.testing.assert_allclose(
-        model.log_joint([{"kind": None}, {"kind": "never seen"}, {"other": 3, "kind": None}]), [prior] * 3
+        model.log_score([{"kind": None}, {"kind": "never seen"}, {"other": 3, "kind": None}]), [prior] * 3
     )
-    one, both = model.log_joint([{"kind": "red"}, {"kind": "red", "level": float("nan"), "flag": None}])
+    one, both = model.log_score([{"kind": "red"}, {"kind": "red", "level": float("nan"), "flag": None}])
     assert np.array_equal(one, both)
 
 
@@ -98,10 +98,10 @@ def test_explanations_add_up(options):
     model = tb.fit(table, label=LABEL, dependence="one", **options)
     rows = part(table, range(40))
     found = model.explain(rows)
-    scores = model.log_joint(rows)
+    scores = model.log_score(rows)
     assert list(found[0].log_evidence) == sorted((*CELLS, *BAGS))
     for one, score in zip(found, scores, strict=True):
-        np.testing.assert_allclose(one.log_joint, score, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(one.log_score, score, rtol=1e-10, atol=1e-10)
         assert one.answer == model.predict(rows)[found.index(one)]
     assert found[0].values["kind"] == rows["kind"][0]
     assert "all columns" not in str(found[0])
@@ -115,7 +115,7 @@ def test_a_column_beside_a_derived_one_has_one_contribution_in_all():
     model = tb.fit(table, schema=both)
     assert set(model.schema.families) == {"level", "all columns"}
     one = model.explain(part(table, [0]))[0]
-    np.testing.assert_allclose(one.log_joint, model.log_joint(part(table, [0]))[0])
+    np.testing.assert_allclose(one.log_score, model.log_score(part(table, [0]))[0])
     assert set(one.log_evidence) == set(CELLS)
 
 

@@ -61,15 +61,16 @@ def part(table, rows):
 @settings(max_examples=50)
 def test_order_batches_and_merge_do_not_matter(table, data, alone):
     whole = learned(table, alone=alone)
-    assert learned([table[i] for i in in_order(data, len(table))], alone=alone) == whole
+    assert learned([table[i] for i in in_order(data, len(table))], alone=alone).same_counts(whole)
     one_by_one, merged = empty(alone=alone), empty(alone=alone)
     for piece in pieces(data, table):
         learned(piece, one_by_one)
         merged = learned(piece, alone=alone).merge(merged)
-    assert one_by_one == merged == whole
+    assert one_by_one.same_counts(merged)
+    assert merged.same_counts(whole)
     probe = [{name: value for name, value in row.items() if name != LABEL} for row in table]
     if whole.classes:
-        assert one_by_one.log_joint(probe).tobytes() == whole.log_joint(probe).tobytes()
+        assert one_by_one.log_score(probe).tobytes() == whole.log_score(probe).tobytes()
 
 
 @given(rows.map(plain), rows.map(plain))
@@ -78,7 +79,7 @@ def test_forgetting_gives_the_model_that_never_saw_the_rows(a, b):
     model = learned(b, learned(a))
     if b:
         model.forget(b)
-    assert model == learned(a)
+    assert model.same_counts(learned(a))
     assert dumps(round_trip(model)) == dumps(model)
 
 
@@ -87,14 +88,14 @@ def test_a_row_scores_alone_as_in_a_batch_and_learns_alone_as_in_a_batch(alone):
     table = frame(120)
     model = learned(table, alone=alone)
     one_by_one = empty(alone=alone)
-    together = model.log_joint({name: table[name] for name in OTHERS})
+    together = model.log_score({name: table[name] for name in OTHERS})
     for i in range(120):
         row = {name: table[name][i] for name in OTHERS}
-        assert model.log_joint([row]).tobytes() == together[i].tobytes()
+        assert model.log_score([row]).tobytes() == together[i].tobytes()
         assert np.array_equal(model.predict_proba(row), model.predict_proba([row]))
         assert model.predict_proba_one(row) == dict(zip(model.classes, model.predict_proba([row])[0], strict=True))
         one_by_one.learn_one(row, table[LABEL][i])
-    assert one_by_one == model
+    assert one_by_one.same_counts(model)
 
 
 def test_files_give_the_same_sums_as_tables(tmp_path):
@@ -104,7 +105,7 @@ def test_files_give_the_same_sums_as_tables(tmp_path):
     table = frame(200)
     csv.write_csv(pa.table(table), tmp_path / "rows.csv")
     from_file = tb.fit(str(tmp_path / "rows.csv"), schema=schema(alone=True))
-    assert from_file == tb.fit(table, schema=schema(alone=True))
+    assert from_file.same_counts(tb.fit(table, schema=schema(alone=True)))
     assert np.array_equal(from_file.predict(str(tmp_path / "rows.csv")), from_file.predict(table))
 
 
@@ -141,12 +142,14 @@ def test_weights_of_rows_are_exact():
     table, rng = frame(80), np.random.default_rng(2)
     weights = rng.integers(0, 4, 80)
     repeated = part(table, np.repeat(np.arange(80), weights))
-    assert tb.fit(table, schema=schema(), sample_weight=weights.astype(float)) == tb.fit(repeated, schema=schema())
+    assert tb.fit(table, schema=schema(), sample_weight=weights.astype(float)).same_counts(
+        tb.fit(repeated, schema=schema())
+    )
     some, order = rng.random(80), rng.permutation(80)
     one = tb.fit(table, schema=schema(), sample_weight=some)
-    assert one == tb.fit(part(table, order), schema=schema(), sample_weight=some[order])
+    assert one.same_counts(tb.fit(part(table, order), schema=schema(), sample_weight=some[order]))
     one.forget(part(table, range(30)), sample_weight=some[:30])
-    assert one == tb.fit(part(table, range(30, 80)), schema=schema(), sample_weight=some[30:])
+    assert one.same_counts(tb.fit(part(table, range(30, 80)), schema=schema(), sample_weight=some[30:]))
 
 
 def test_rows_that_were_not_learned_are_not_forgotten():

@@ -32,7 +32,7 @@ def learned(data, model=None):
 @given(rows, st.data())
 def test_order_of_rows_does_not_matter(table, data):
     shuffled = [table[i] for i in in_order(data, len(table))]
-    assert learned(shuffled) == learned(table)
+    assert learned(shuffled).same_counts(learned(table))
 
 
 @given(rows, st.data())
@@ -45,15 +45,15 @@ def test_batches_and_merge_trees_do_not_matter(table, data):
     while len(parts) > 1:
         i = data.draw(st.integers(0, len(parts) - 2))
         parts[i : i + 2] = [parts[i].merge(parts[i + 1])]
-    assert parts[0] == whole
-    assert one_by_one == whole
+    assert parts[0].same_counts(whole)
+    assert one_by_one.same_counts(whole)
 
 
 @given(rows, rows)
 def test_merge_commutes_and_empty_is_its_identity(a, b):
-    assert learned(a).merge(learned(b)) == learned(b).merge(learned(a))
-    assert learned(a).merge(empty()) == learned(a)
-    assert empty().merge(empty()) == empty()
+    assert learned(a).merge(learned(b)).same_counts(learned(b).merge(learned(a)))
+    assert learned(a).merge(empty()).same_counts(learned(a))
+    assert empty().merge(empty()).same_counts(empty())
 
 
 @given(rows, rows)
@@ -61,7 +61,7 @@ def test_forgetting_gives_the_model_that_never_saw_the_rows(a, b):
     model = learned(b, learned(a))
     if b:
         model.forget(b)
-    assert model == learned(a)
+    assert model.same_counts(learned(a))
     assert model.classes == learned(a).classes
 
 
@@ -71,7 +71,7 @@ def test_equal_sums_score_equal_bit_for_bit(table, data):
     one, other = learned(table), learned(shuffled)
     probe = [{name: value for name, value in one_row.items() if name != LABEL} for one_row in table]
     if one.classes and probe:
-        assert np.array_equal(one.log_joint(probe), other.log_joint(probe))
+        assert np.array_equal(one.log_score(probe), other.log_score(probe))
 
 
 @pytest.mark.slow
@@ -100,8 +100,8 @@ def test_equal_sums_of_many_keys_score_equal_bit_for_bit(seed):
     there_and_back.learn(data[:70])
     there_and_back.forget(data[:70])
     for other in (shuffled, merged, there_and_back):
-        assert other == whole
-        assert np.array_equal(other.log_joint(data), whole.log_joint(data))
+        assert other.same_counts(whole)
+        assert np.array_equal(other.log_score(data), whole.log_score(data))
 
 
 @given(rows, st.lists(row, min_size=1, max_size=5))
@@ -109,9 +109,9 @@ def test_a_row_scores_alone_as_in_a_batch(table, probe):
     model = learned(table)
     if not model.classes:
         return
-    together = model.log_joint(to_source(probe))  # by the general path
-    assert np.array_equal(model.log_joint(probe), together)
-    alone = np.concatenate([model.log_joint([one]) for one in probe])
+    together = model.log_score(to_source(probe))  # by the general path
+    assert np.array_equal(model.log_score(probe), together)
+    alone = np.concatenate([model.log_score([one]) for one in probe])
     assert np.array_equal(together, alone)
 
 
@@ -119,8 +119,8 @@ def test_a_row_scores_alone_as_in_a_batch(table, probe):
 def test_finite_input_gives_finite_log_odds_and_probabilities_that_add_up(table, probe):
     model = learned(table)
     if model.classes:
-        log_joint = model.log_joint(probe)
-        assert np.isfinite(log_joint).all()
+        log_score = model.log_score(probe)
+        assert np.isfinite(log_score).all()
         p = model.predict_proba(probe)
         assert np.allclose(p.sum(axis=1), 1, rtol=1e-12)
         assert (p >= 0).all()
@@ -134,7 +134,7 @@ def test_whole_weights_equal_repeated_rows(table, data):
     weighted = empty()
     weighted.learn(table, sample_weight=np.array(weights, float))
     repeated = [one for one, weight in zip(table, weights, strict=True) for _ in range(weight)]
-    assert weighted == learned(repeated)
+    assert weighted.same_counts(learned(repeated))
 
 
 @given(rows, st.data())
@@ -148,9 +148,9 @@ def test_fractional_weights_are_exact_in_any_order(table, data):
     one, other = empty(), empty()
     one.learn(table, sample_weight=weights)
     other.learn([table[i] for i in order], sample_weight=[weights[i] for i in order])
-    assert one == other
+    assert one.same_counts(other)
     one.forget(table, sample_weight=weights)
-    assert one == empty()
+    assert one.same_counts(empty())
 
 
 @given(rows)
@@ -162,13 +162,13 @@ def test_renaming_classes_renames_answers(table):
     if model.classes:
         probe = [{name: v for name, v in one.items() if name != LABEL} for one in table]
         order = [renamed.classes.index(names[c]) for c in model.classes]
-        assert np.allclose(model.log_joint(probe), renamed.log_joint(probe)[:, order], rtol=1e-9, atol=1e-9)
+        assert np.allclose(model.log_score(probe), renamed.log_score(probe)[:, order], rtol=1e-9, atol=1e-9)
 
 
 @given(rows)
 def test_order_of_columns_does_not_matter(table):
     turned = [dict(reversed(one.items())) for one in table]
-    assert learned(turned) == learned(table)
+    assert learned(turned).same_counts(learned(table))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -186,7 +186,7 @@ def test_threads_do_not_matter(threads, weighted, monkeypatch):
     alone = tb.fit(table, label=LABEL, families=FAMILIES, sample_weight=weight)
     monkeypatch.setenv("TALLYBAYES_THREADS", threads)
     together = tb.fit(table, label=LABEL, families=FAMILIES, sample_weight=weight)
-    assert alone == together
+    assert alone.same_counts(together)
     assert set(sizes) == ({int(threads)} if threads != "1" else set())
     probe = {name: values for name, values in table.items() if name != LABEL}
     assert np.array_equal(alone.predict_proba(probe), together.predict_proba(probe))
@@ -204,7 +204,7 @@ def test_histograms_coarsen_the_same_in_any_order(seed, n_parts):
     for part in np.array_split(order, n_parts):
         model = tb.fit({"x": x[part], "y": y[part]}, label="y")
         merged = model if merged is None else merged.merge(model)
-    assert merged == whole
+    assert merged.same_counts(whole)
 
 
 def test_forgetting_on_a_coarse_grid_says_so_and_subtracts_on_the_present_grid():
@@ -240,13 +240,13 @@ def test_single_rows_of_numbers_take_a_quick_way_to_the_same_bits(table):
         one.learn(dict(single))
     if table:
         whole.learn(table)
-    assert one == whole
+    assert one.same_counts(whole)
     for single in table:
         probe = {name: value for name, value in single.items() if name != LABEL}
         assert np.array_equal(one.predict_proba(probe), whole.predict_proba(to_source([probe])))
     if table:
         one.forget(table)
-    assert one == tb.fit(start, label=LABEL, numeric="gaussian")
+    assert one.same_counts(tb.fit(start, label=LABEL, numeric="gaussian"))
 
 
 @given(rows)
@@ -255,9 +255,9 @@ def test_an_explanation_adds_up_to_the_score(table):
     if not model.classes:
         return
     probe = [{name: v for name, v in one.items() if name != LABEL} for one in table]
-    log_joint = model.log_joint(probe)
-    for explanation, score in zip(model.explain(probe), log_joint, strict=True):
-        assert np.allclose(explanation.log_joint, score, rtol=1e-9, atol=1e-9)
+    log_score = model.log_score(probe)
+    for explanation, score in zip(model.explain(probe), log_score, strict=True):
+        assert np.allclose(explanation.log_score, score, rtol=1e-9, atol=1e-9)
 
 
 @given(rows)
@@ -265,4 +265,4 @@ def test_copies_are_independent(table):
     model = learned(table)
     copy = model.copy()
     copy.learn([{LABEL: "p", "real": 1.0, "kind": "red"}])
-    assert model == learned(table)
+    assert model.same_counts(learned(table))

@@ -29,7 +29,7 @@ def test_2_batches_give_the_variance_of_the_whole():
     whole = tb.fit({"x": x, "y": y}, label="y", numeric="gaussian")
     parts = tb.fit({"x": x[:3], "y": y[:3]}, label="y", numeric="gaussian")
     parts.learn({"x": x[3:], "y": y[3:]})
-    assert parts == whole
+    assert parts.same_counts(whole)
     one_by_one = tb.fit({"x": x[:1], "c": [1.0], "y": y[:1]}, label="y", numeric="gaussian")
     for a, b in zip(x[1:], y[1:], strict=True):
         one_by_one.learn({"x": float(a), "c": 1.0, "y": int(b)})
@@ -52,7 +52,7 @@ def test_3_an_irrelevant_column_of_huge_variance_changes_nothing(numeric):
 
 def test_4_unseen_and_huge_codes_are_categories_like_others():
     model = tb.fit({"k": [0, 1, 2], "y": [0, 1, 1]}, label="y", families={"k": "categorical"})
-    assert np.isfinite(model.log_joint({"k": [3]})).all()
+    assert np.isfinite(model.log_score({"k": [3]})).all()
     tracemalloc.start()
     model.learn({"k": [2**40, -5], "y": [0, 1]})
     model.learn({"k": [0], "y": [0]})
@@ -68,7 +68,7 @@ def test_5_no_smoothing_and_tiny_smoothing_are_never_nan():
         tb.fit(bags, label="y", smoothing=5e-324)  # products with counts would underflow
     for k in (0, 1e-300):
         model = tb.fit(bags, label="y", smoothing=k)
-        assert not np.isnan(model.log_joint({"w": [{"a": 1}, {"b": 1}, {}]})).any()
+        assert not np.isnan(model.log_score({"w": [{"a": 1}, {"b": 1}, {}]})).any()
         flags = tb.fit({"f": [0, 0, 1], "y": [0, 0, 1]}, label="y", smoothing=k)
         assert not np.isnan(flags.predict_proba({"f": [0, 1]})).any()
 
@@ -80,7 +80,7 @@ def test_5_big_counts_neither_wrap_nor_freeze():
         model.learn(bag)
     more = model.copy()
     more.learn({"w": [{"a": 1}], "y": [0]})
-    assert model != more
+    assert not model.same_counts(more)
     with pytest.raises(OverflowError):
         model.learn({"w": [{"a": 2.0**62}, {"a": 2.0**62}], "y": [0, 0]})
 

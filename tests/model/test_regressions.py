@@ -20,7 +20,7 @@ from tallybayes.tally import Exact
 def test_missing_flags_survive_columns_of_other_types():
     frame = pa.table({"a": [True, None, False, True], "b": [0.0, 1.0, 1.0, 0.0], "y": list("pqpq")})
     model = tb.fit(frame, label="y")
-    assert model == tb.fit(frame.to_pylist(), label="y")
+    assert model.same_counts(tb.fit(frame.to_pylist(), label="y"))
     assert np.array_equal(model.predict_proba(pa.table({"a": [None]})), model.predict_proba([{}]))
 
 
@@ -106,7 +106,7 @@ def test_models_without_classes(family, value, smoothing):
             with pytest.raises(UnsupportedError, match="expected smoothing above 0"):
                 model.log_evidence()
     empty_bags = tb.fit({"w": [[], []], "y": ["p", "q"]}, label="y", smoothing=smoothing)
-    assert np.isfinite(empty_bags.log_joint([{"w": ["a"]}])).all()
+    assert np.isfinite(empty_bags.log_score([{"w": ["a"]}])).all()
 
 
 def test_counts_are_checked_in_the_first_batch_too():
@@ -130,9 +130,9 @@ def test_models_can_be_pickled_and_copied_at_any_time():
     model.predict({"x": 1.0})
     model.learn({"x": 1.5, "y": "q"})
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
-        assert other == model
+        assert other.same_counts(model)
         other.learn({"x": 9.0, "y": "p"})
-        assert other != model
+        assert not other.same_counts(model)
     written = tb.from_probabilities({"a": 0.5, "b": 0.5}, {"x": {"a": 0.9, "b": 0.2}})
     assert written == written.copy()
 
@@ -189,12 +189,14 @@ def test_poisson_refuses_what_is_no_count(bad):
     model = tb.fit({"n": [1.0, bad], "y": [0, None]}, label="y", families={"n": "poisson"})
     assert model.class_counts == {0: 1}
     with pytest.raises(DataError, match="expected an integer"):
-        model.log_joint({"n": [bad]})
+        model.log_score({"n": [bad]})
 
 
 def test_dictionaries_with_repeated_values_are_one_key():
     k = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 2]), pa.array(["a", "a", "b"]))
-    assert tb.fit({"k": k, "y": list("pppq")}, label="y") == tb.fit({"k": list("aaab"), "y": list("pppq")}, label="y")
+    assert tb.fit({"k": k, "y": list("pppq")}, label="y").same_counts(
+        tb.fit({"k": list("aaab"), "y": list("pppq")}, label="y")
+    )
 
 
 def test_large_unsigned_and_huge_numbers():
@@ -208,7 +210,9 @@ def test_large_unsigned_and_huge_numbers():
 
 def test_masked_values_are_missing():
     masked = np.ma.masked_array([1.0, 2.0, 1.0, 999.0], mask=[0, 0, 0, 1])
-    assert tb.fit({"c": masked}, label=list("abab")) == tb.fit({"c": [1.0, 2.0, 1.0, None]}, label=list("abab"))
+    assert tb.fit({"c": masked}, label=list("abab")).same_counts(
+        tb.fit({"c": [1.0, 2.0, 1.0, None]}, label=list("abab"))
+    )
     labels = np.ma.masked_array([1, 2, 1, 2], mask=[0, 1, 0, 1])
     assert tb.fit({"x": np.arange(4.0)}, label=labels).class_counts == {1: 2}
 
@@ -244,14 +248,14 @@ def test_columns_without_values_are_decided_later():
 
 def test_nulls_in_lists_are_no_tokens():
     given = {"w": [["a", None, float("nan")], ["b"]], "y": [0, 1]}
-    assert tb.fit(given, label="y") == tb.fit({"w": [["a"], ["b"]], "y": [0, 1]}, label="y")
+    assert tb.fit(given, label="y").same_counts(tb.fit({"w": [["a"], ["b"]], "y": [0, 1]}, label="y"))
 
 
 def test_huge_weights_leave_histograms_finite():
     data = {"x": np.arange(40.0) % 13, "y": ["a", "b"] * 20}
     for power in (40, 53, 56, 57):
         model = tb.fit(data, label="y", sample_weight=np.full(40, 2.0**power))
-        assert np.isfinite(model.log_joint({"x": np.arange(13.0)})).all()
+        assert np.isfinite(model.log_score({"x": np.arange(13.0)})).all()
 
 
 def test_pandas_frames_with_odd_names_index_and_mixed_columns():
@@ -322,9 +326,9 @@ def test_a_column_without_values_says_nothing():
     same = tb.fit(
         {"x": [1.0, 2.0], "f": [None, None], "y": ["a", "b"]}, "y", families={"x": "gaussian", "f": "bernoulli"}
     )
-    assert model == same
+    assert model.same_counts(same)
     rows = [{"x": 1.5, "f": True}]
-    assert model.log_joint(rows).tolist() == same.log_joint(rows).tolist()
+    assert model.log_score(rows).tolist() == same.log_score(rows).tolist()
 
 
 def test_a_prior_that_rules_out_every_label_that_came():

@@ -67,18 +67,18 @@ def test_rows_one_by_one_equal_a_batch(table, probe, smoothing, unseen):
         model.learn_one(one, label)
         model.predict_proba(one)  # derives, and binds
     whole = in_a_batch(table, smoothing, unseen)
-    assert model == whole
+    assert model.same_counts(whole)
     assert model.skipped == whole.skipped
     probe = [one for one, _ in [*table, *probe]]
     if probe:
-        together = whole.predict_proba(to_source(probe)), whole.log_joint(to_source(probe))  # by the general path
+        together = whole.predict_proba(to_source(probe)), whole.log_score(to_source(probe))  # by the general path
         assert np.array_equal(np.concatenate([model.predict_proba(one) for one in probe]), together[0])
-        assert np.array_equal(np.concatenate([model.log_joint(one) for one in probe]), together[1])
+        assert np.array_equal(np.concatenate([model.log_score(one) for one in probe]), together[1])
         assert np.array_equal(model.predict_proba(probe), together[0])
         assert np.array_equal(np.stack([list(model.predict_proba_one(one).values()) for one in probe]), together[0])
     for one, label in table:
         model.forget_one(one, label)
-    assert model == start(unseen=unseen)
+    assert model.same_counts(start(unseen=unseen))
 
 
 @given(st.lists(st.tuples(row, more, label), max_size=8))
@@ -89,14 +89,14 @@ def test_new_columns_are_welcome_row_by_row(table):
     for one, label in merged:
         model.learn_one(one, label)
     whole = in_a_batch(merged, 1.0)
-    assert model == whole
+    assert model.same_counts(whole)
     if probe := [one for one, _ in merged]:
         assert np.array_equal(
             np.concatenate([model.predict_proba(one) for one in probe]), whole.predict_proba(to_source(probe))
         )
     for one, label in merged:
         model.forget_one(one, label)
-    assert model == start()
+    assert model.same_counts(start())
 
 
 @given(rows)
@@ -130,11 +130,11 @@ def test_copies_and_pickles_of_a_stream_are_independent(table, data):
         make = data.draw(st.sampled_from([lambda m: m.copy(), lambda m: pickle.loads(pickle.dumps(m))]))
         copies.append(make(model))
     for i, copy in enumerate(copies):
-        assert copy == in_a_batch(table[: i + 1])
+        assert copy.same_counts(in_a_batch(table[: i + 1]))
         for one, label in table[i + 1 :]:
             copy.learn_one(one, label)
-        assert copy == model
-    assert model == in_a_batch(table)
+        assert copy.same_counts(model)
+    assert model.same_counts(in_a_batch(table))
 
 
 LABELS = [["no", "yes"], [0, 1], [False, True], [0.5, 1.5], [np.int64(3), np.int64(4)]]
@@ -147,7 +147,7 @@ def test_labels_of_every_type(labels):
     model = tb.fit(rows[:2], label=given_labels[:2], numeric="gaussian")
     for one, label in zip(rows[2:], given_labels[2:], strict=True):
         model.learn_one(one, label)
-    assert model == tb.fit(rows, label=given_labels, numeric="gaussian", families={"a": "gaussian"})
+    assert model.same_counts(tb.fit(rows, label=given_labels, numeric="gaussian", families={"a": "gaussian"}))
     assert [type(c) for c in model.classes] == [
         type(getattr(label, "item", lambda label=label: label)()) for label in labels
     ]
@@ -182,7 +182,7 @@ def test_what_is_odd_is_refused_as_ever_and_nothing_is_changed(odd, wanted):
     model = start()
     model.learn_one({"real": 1.0, "kind": "red"}, "p")
     before = model.copy()
-    for act in (lambda: model.learn_one(odd, "p"), lambda: model.predict_proba(odd), lambda: model.log_joint(odd)):
+    for act in (lambda: model.learn_one(odd, "p"), lambda: model.predict_proba(odd), lambda: model.log_score(odd)):
         with pytest.raises(DataError, match=wanted):
             act()
         assert model == before
@@ -194,7 +194,7 @@ def test_a_row_that_does_not_fit_the_digits_is_taken_back_everywhere():
     other = model.copy()
     model.learn_one({"real": 1e-300, "size": 1e300, "events": 4}, "p")
     other.learn([{"real": 1e-300, "size": 1e300, "events": 4}], label=["p"])
-    assert model == other
+    assert model.same_counts(other)
 
 
 def test_a_column_that_nothing_is_known_of_is_decided_by_its_first_value():
@@ -229,11 +229,11 @@ def test_small_matrices_score_as_in_a_large_one(family, dtype, smoothing):
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X).astype(dtype)
     if family in ("categorical", "mixed"):
         X[5, 4] = 77  # never seen
-    whole, joint = model.predict_proba(X), model.log_joint(to_source(X))
+    whole, joint = model.predict_proba(X), model.log_score(to_source(X))
     for layout in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
         for rows in (slice(0, 1), slice(3, 20), slice(40, 104)):
             assert np.array_equal(model.predict_proba(layout[rows]), whole[rows])
-            assert np.array_equal(model.log_joint(layout[rows]), joint[rows])
+            assert np.array_equal(model.log_score(layout[rows]), joint[rows])
     wider = np.concatenate([X, X[:, :3]], axis=1)
     assert np.array_equal(model.predict_proba(wider[:2]), whole[:2])
 
@@ -305,7 +305,7 @@ def test_a_family_that_counts_or_scores_otherwise_has_no_inherited_quick_way():
         model = tb.fit(rows[:3], label=labels[:3], families={"a": "halves"})
         model.learn_one(rows[3], 1)
         whole = tb.fit(rows, label=labels, families={"a": "halves"})
-        assert model == whole
+        assert model.same_counts(whole)
         assert np.array_equal(model.predict_proba(rows[1]), whole.predict_proba(rows)[1:2])
         assert isinstance(model.predictives()["a"], Doubtful)
     finally:
@@ -364,7 +364,7 @@ def test_small_matrices_are_learned_as_large_ones(seed, dtype, refused):
         assert model.learn(X[first:last], label=y[first:last]).rows == last - first
         model.predict_proba(X[:2])
     whole = tb.fit(X, y, **options)
-    assert model == whole
+    assert model.same_counts(whole)
     assert np.array_equal(model.predict_proba(X[:5]), whole.predict_proba(X[:5]))
     fewer, general = (tb.fit(X[:20], y[:20], **options) for _ in range(2))
     fewer.learn(X[20:25, :2], label=y[20:25])  # a column is lacking: it is missing

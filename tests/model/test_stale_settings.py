@@ -26,7 +26,8 @@ def test_a_text_variant_selected_on_forgotten_documents_is_stale():
     assert model.stale == []
     assert model.schema.columns["text"].selected_on == 44
     model.forget(letters(40))
-    assert model == before  # the sums are equal, the variant is not
+    assert model.same_counts(before)
+    assert model != before  # the variant was selected
     assert model.schema.families != before.schema.families
     assert model.stale == ["text_variants"]
     assert "text variants    selected on 44 rows (stale: the model has changed since)" in str(model)
@@ -76,7 +77,7 @@ def test_weights_of_a_class_that_was_forgotten_and_learned_again_are_stale(fitte
     before = model.column_weights
     model.forget(of_class)
     model.learn(of_class)
-    assert model == tb.fit(rows, label="y")
+    assert model.same_counts(tb.fit(rows, label="y"))
     assert model.column_weights != before
     assert model.stale == ["column_weights"]
 

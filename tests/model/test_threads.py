@@ -62,7 +62,7 @@ def test_readers_see_the_states_between_changes_in_their_order(name):
         for reader in readers:
             reader.join()
         assert not errors
-        assert model == alone
+        assert model.same_counts(alone)
         assert model.predict_proba(probe).tobytes() == states[-1]
         for own in found:
             at = 0
@@ -81,7 +81,7 @@ def test_writers_take_turns():
         thread.start()
     for thread in threads:
         thread.join()
-    assert model == tb.fit(rows, label=LABEL, families={"kind": "categorical"})
+    assert model.same_counts(tb.fit(rows, label=LABEL, families={"kind": "categorical"}))
 
 
 def test_a_snapshot_stays_as_it_is():
@@ -93,7 +93,9 @@ def test_a_snapshot_stays_as_it_is():
         model.learn(row)
     model.forget(rows[0])
     assert np.array_equal(snapshot.proba(rows[:5]), before)
-    assert tb.Model(snapshot.state) == tb.fit(rows[:N_START], label=LABEL, families={"note": FAMILIES["note"]})
+    assert tb.Model(snapshot.state).same_counts(
+        tb.fit(rows[:N_START], label=LABEL, families={"note": FAMILIES["note"]})
+    )
 
 
 def test_a_copy_and_its_original_go_their_own_ways():
@@ -103,8 +105,8 @@ def test_a_copy_and_its_original_go_their_own_ways():
     other = model.copy()
     model.learn(rows[N_START])
     other.forget(rows[0])
-    assert model == tb.fit(rows[: N_START + 1], **fit)
-    assert other == tb.fit(rows[1:N_START], **fit)
+    assert model.same_counts(tb.fit(rows[: N_START + 1], **fit))
+    assert other.same_counts(tb.fit(rows[1:N_START], **fit))
 
 
 def test_learning_while_reading_in_the_same_thread_reads_the_old_state():
@@ -114,7 +116,7 @@ def test_learning_while_reading_in_the_same_thread_reads_the_old_state():
     with model.reading() as snapshot:
         model.learn(rows[N_START:])
         assert np.array_equal(snapshot.proba(rows[:5]), before)
-    assert model == tb.fit(rows, label=LABEL, families={"real": "gaussian"})
+    assert model.same_counts(tb.fit(rows, label=LABEL, families={"real": "gaussian"}))
 
 
 def test_data_that_changes_the_model_while_it_is_read_is_refused():

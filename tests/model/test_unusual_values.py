@@ -23,7 +23,7 @@ def test_an_integer_beyond_doubles_in_a_column_of_dates_is_missing(number):
         assert model.predict_proba_one({"day": number}) == model.predict_proba_one({"day": None})
     with pytest.warns(DataWarning, match="1 cell is not a date"):
         fitted = tb.fit({"day": [*days[:-1], number], "y": LABELS}, label="y")
-    assert fitted == tb.fit({"day": [*days[:-1], None], "y": LABELS}, label="y")
+    assert fitted.same_counts(tb.fit({"day": [*days[:-1], None], "y": LABELS}, label="y"))
 
 
 def test_decimals_in_an_ordinal_column_are_numbers():
@@ -42,7 +42,7 @@ def test_a_list_in_a_column_that_is_not_used_is_a_column_of_a_table(name):
     prior = model.predict_proba([{}])
     for _ in range(2):  # the second time the model is ready for single rows
         assert np.array_equal(model.predict_proba({name: [1, 2, 3]}), np.repeat(prior, 3, axis=0))
-        assert np.array_equal(model.log_joint({name: [1, 2, 3]}), np.repeat(model.log_joint([{}]), 3, axis=0))
+        assert np.array_equal(model.log_score({name: [1, 2, 3]}), np.repeat(model.log_score([{}]), 3, axis=0))
         assert model.predict({name: [1, 2, 3]}).tolist() == ["a", "a", "a"]
         with pytest.raises(DataError, match=r"column 'a': expected a column of values, got 1\.5"):
             model.predict_proba({"a": 1.5, name: [1, 2, 3]})

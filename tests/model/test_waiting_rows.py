@@ -41,7 +41,7 @@ def test_readers_find_the_rows_that_wait(reader):
     for row, label in zip(dicts(X[20:]), y[20:].tolist(), strict=True):
         model.learn_one(row, label)
     assert READERS[reader](model, wanted)
-    assert model == wanted
+    assert model.same_counts(wanted)
 
 
 def test_more_rows_than_may_wait():
@@ -51,7 +51,7 @@ def test_more_rows_than_may_wait():
         model.learn_one(row, label)
     for start in range(1500, 3000, 250):
         model.learn(X[start : start + 250], label=y[start : start + 250])
-    assert model == tb.fit(X, y, column_weights=None)
+    assert model.same_counts(tb.fit(X, y, column_weights=None))
     for start in range(0, 2900, 100):
         model.forget(X[start : start + 100], label=y[start : start + 100])
     assert model.class_counts == tb.fit(X[2900:], y[2900:], column_weights=None).class_counts
@@ -76,10 +76,10 @@ def test_a_few_rows_are_the_same_in_every_form(form, labels, family):
     model = tb.fit(X[:50], y[:50], numeric=family, column_weights=None)
     change = model.learn(FORMS[form](X[50:]), label=LABELS[labels](y[50:]))
     assert (change.rows, change.skipped) == (30, 0)
-    assert model == tb.fit(X, y, numeric=family, column_weights=None)
+    assert model.same_counts(tb.fit(X, y, numeric=family, column_weights=None))
     wanted = model.predict_proba(X)
     assert np.array_equal(model.predict_proba(FORMS[form](X[:7])), wanted[:7])
-    assert np.array_equal(model.log_joint(FORMS[form](X[:7])), model.log_joint(X)[:7])
+    assert np.array_equal(model.log_score(FORMS[form](X[:7])), model.log_score(X)[:7])
 
 
 @pytest.mark.parametrize("labels", LABELS)
@@ -99,7 +99,7 @@ def test_a_few_rows_of_categories_flags_and_numbers(dtype, form, labels):
     for part in (slice(50, 60), slice(60, 79), slice(79, 80)):
         assert model.learn(FORMS[form](X[part]), label=LABELS[labels](y[part])).rows == part.stop - part.start
     wanted = tb.fit(X, y, families=families, column_weights=None)
-    assert model == wanted
+    assert model.same_counts(wanted)
     assert np.array_equal(model.predict_proba(X), wanted.predict_proba(X))
 
 
@@ -113,7 +113,9 @@ def test_counts_that_are_refused_leave_categories_as_they_are():
         model.learn(X[30:], label=y[30:])
     assert model == before
     model.learn(X[30:35], label=y[30:35])
-    assert model == tb.fit(X[:35], y[:35], families={"x0": "categorical", "x1": "poisson"}, column_weights=None)
+    assert model.same_counts(
+        tb.fit(X[:35], y[:35], families={"x0": "categorical", "x1": "poisson"}, column_weights=None)
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -136,7 +138,7 @@ def test_labels_among_the_columns_and_new_labels_take_the_general_way():
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y.astype(float))
     model = tb.fit(frame[:30], label="y", column_weights=None)
     model.learn(frame[30:])
-    assert model == tb.fit(frame, label="y", column_weights=None)
+    assert model.same_counts(tb.fit(frame, label="y", column_weights=None))
     model.learn(frame[["a", "b", "c"]][:2], label=[5.0, 5.0])
     assert model.classes == [0.0, 1.0, 5.0]
 
@@ -165,4 +167,4 @@ def test_threads_learn_and_read_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
-    assert model == tb.fit(X, y, column_weights=None)
+    assert model.same_counts(tb.fit(X, y, column_weights=None))

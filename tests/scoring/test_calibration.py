@@ -147,7 +147,7 @@ def test_calibrated_probabilities_do_not_pass_through_underflow():
     assert model.predict_proba_one(one)["p"] == pytest.approx(truth, abs=1e-9)
     assert model.explain(one)[0].probabilities[0] == pytest.approx(truth, abs=1e-9)
     snapshot = model.snapshot()
-    assert np.exp(snapshot.posterior.log_proba(model.log_joint(one)))[0, 0] == pytest.approx(truth, abs=1e-9)
+    assert np.exp(snapshot.posterior.log_proba(model.log_score(one)))[0, 0] == pytest.approx(truth, abs=1e-9)
     (_, log_proba), *_ = snapshot.log_proba_batches([one])
     assert np.exp(log_proba)[0, 0] == pytest.approx(truth, abs=1e-9)
 

@@ -48,15 +48,15 @@ def test_it_survives_saving_learning_and_merging(given):
     whole = tb.fit(ROWS, "y", column_weights=None, class_weight=given)
     again = round_trip(whole)
     assert again.settings.class_weight == given
-    assert again == whole
+    assert again.same_counts(whole)
     first, second = ({name: column[part] for name, column in ROWS.items()} for part in (slice(150), slice(150, None)))
     model = tb.fit(first, "y", column_weights=None, class_weight=given, schema=whole.schema)
     model.learn(second)
-    assert model == whole
+    assert model.same_counts(whole)
     parts = [
         tb.fit(part, "y", column_weights=None, class_weight=given, schema=whole.schema) for part in (first, second)
     ]
-    assert parts[0].merge(parts[1]) == whole
+    assert parts[0].merge(parts[1]).same_counts(whole)
 
 
 @pytest.mark.parametrize("weights", ["auto", None])

@@ -164,18 +164,18 @@ def test_explanations_add_up_to_the_score(weights):
     table = gappy()
     model = tb.fit(table, label=LABEL, families=INFERRED, missing_as_value=True, column_weights=weights)
     few = without_label(rows_of(table, range(20)))
-    for one, scores in zip(model.explain(few), model.log_joint(few), strict=True):
+    for one, scores in zip(model.explain(few), model.log_score(few), strict=True):
         np.testing.assert_allclose(one.log_prior + sum(one.log_evidence.values()), scores, rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_learned_and_forgotten_leaves_no_trace():
     table, more = gappy(), gappy(40, 1)
     for model in (switched_on(table), tb.fit(table, label=LABEL, families=INFERRED)):
-        before, scores = dumps(model), model.log_joint(without_label(table))
+        before, scores = dumps(model), model.log_score(without_label(table))
         model.learn(more)
-        assert model.log_joint(without_label(table)).tobytes() != scores.tobytes()
+        assert model.log_score(without_label(table)).tobytes() != scores.tobytes()
         model.forget(more)
-        assert model.log_joint(without_label(table)).tobytes() == scores.tobytes()
+        assert model.log_score(without_label(table)).tobytes() == scores.tobytes()
         assert dumps(model) == before
 
 
@@ -185,9 +185,9 @@ def test_order_batches_and_merge_do_not_matter():
     order = np.random.default_rng(1).permutation(200)
     assert dumps(switched_on(rows_of(table, order))) == dumps(whole)
     one, other = (switched_on(rows_of(table, rows)) for rows in (range(70), range(70, 200)))
-    assert one.merge(other) == whole
+    assert one.merge(other).same_counts(whole)
     probe = without_label(table)
-    assert one.merge(other).log_joint(probe).tobytes() == whole.log_joint(probe).tobytes()
+    assert one.merge(other).log_score(probe).tobytes() == whole.log_score(probe).tobytes()
 
 
 def test_a_saved_model_gives_the_same_answers():
@@ -262,7 +262,9 @@ def test_the_command_line_takes_the_option(tmp_path):
         fine("fit", "gaps.csv", "--label", "y", *flags, "-o", "m.tally", cwd=tmp_path)
         model = tb.load(tmp_path / "m.tally")
         assert model.settings.missing_as_value == ({"x": True, "noise": False} if wanted is None else wanted)
-        assert model == tb.fit(tmp_path / "gaps.csv", label="y", missing_as_value=model.settings.missing_as_value)
+        assert model.same_counts(
+            tb.fit(tmp_path / "gaps.csv", label="y", missing_as_value=model.settings.missing_as_value)
+        )
     for wrong, words in (("maybe", "yes, no or auto"), ("nosuch=yes", "nosuch")):
         done = tally("fit", "gaps.csv", "--label", "y", "--missing-as-value", wrong, "-o", "no.tally", cwd=tmp_path)
         assert done.returncode != 0

@@ -46,7 +46,7 @@ def model(weights, calibrated=False):
         }
         for i in range(60)
     ]
-    made = tb.fit(rows, label="y", families=FAMILIES, weights=weights)
+    made = tb.fit(rows, label="y", families=FAMILIES, column_weights=weights)
     if calibrated:
         made.calibrate(rows)
     return made

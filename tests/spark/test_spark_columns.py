@@ -100,7 +100,7 @@ def test_dense_vectors_are_columns_and_sparse_ones_a_bag(sp, spark):
     table = {f"{name}[{i}]": [line[i] for line in lines] for name in ("dense", "either") for i in range(4)}
     bags = [{i: value for i, value in enumerate(line) if value} for line in matrix.tolist()]
     table |= {"words": [*bags, None], "y": [*labels, "p"]}
-    assert model == tb.fit(table, "y", schema=model.schema)
+    assert model.same_counts(tb.fit(table, "y", schema=model.schema))
     found = sp.predict(model, df).collect()
     by_label = {row.prediction for row in found}
     assert by_label == {"p", "q"}
@@ -124,7 +124,7 @@ def test_vectors_without_values_in_the_first_rows_are_looked_up(sp, spark, monke
     model = sp.fit(spark.createDataFrame(rows, kinds).coalesce(1), "y", column_weights=None, numeric="gaussian")
     table = {"v[0]": [v and v[0] for v, _ in rows], "v[1]": [v and v[1] for v, _ in rows], "y": [y for _, y in rows]}
     assert model.schema.columns_in_use == ["v[0]", "v[1]"]
-    assert model == tb.fit(table, "y", schema=model.schema, column_weights=None, numeric="gaussian")
+    assert model.same_counts(tb.fit(table, "y", schema=model.schema, column_weights=None, numeric="gaussian"))
 
 
 def test_vectors_of_different_sizes_are_an_error(sp, spark):

@@ -93,7 +93,7 @@ def test_learning_and_forgetting_are_those_of_the_model(sp, df, table):
     assert dumps(model) == dumps(other)
     assert sp.forget(model, rows) == other.forget(rows.toArrow())
     assert dumps(model) == dumps(other)
-    assert model == tb.fit(table.slice(0, 300), "y")
+    assert model.same_counts(tb.fit(table.slice(0, 300), "y"))
     with pytest.raises(tb.errors.ForgetError):
         sp.forget(model, second)
     assert dumps(model) == dumps(other)

@@ -66,7 +66,7 @@ def test_batches_are_learned_once_although_one_is_repeated(stream, pieces, tmp_p
     expected = tb.fit(pieces[0], "y")
     for piece in pieces[1:]:
         expected.learn(piece)
-    assert learner.model == expected
+    assert learner.model.same_counts(expected)
     assert dumps(learner.model) == dumps(expected)
 
 

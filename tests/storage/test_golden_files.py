@@ -95,7 +95,7 @@ def make_golden():
     """Write the golden files of the present format. Run by hand, once for every format."""
     for kind, make in GOLDEN_MODELS.items():
         name = f"format{FORMAT}{kind}"
-        answers = {"classes": make().classes, "log_joint": make().log_joint(GOLDEN_ROWS[kind]).tolist()}
+        answers = {"classes": make().classes, "log_score": make().log_score(GOLDEN_ROWS[kind]).tolist()}
         (GOLDEN / f"{name}.json").write_text(json.dumps(answers, indent=1) + "\n")
         make().save(GOLDEN / f"{name}.tally")
 
@@ -107,7 +107,7 @@ def test_old_files_load_and_give_the_same_results(kind, number):
     model = load(GOLDEN / f"{name}.tally")
     answers = json.loads((GOLDEN / f"{name}.json").read_text())
     assert model.classes == answers["classes"]
-    assert np.allclose(model.log_joint(rows), answers["log_joint"], rtol=1e-9, atol=1e-12)
+    assert np.allclose(model.log_score(rows), answers["log_score"], rtol=1e-9, atol=1e-12)
     then, arrays_then = opened((GOLDEN / f"{name}.tally").read_bytes())
     now, arrays_now = opened(dumps(model))
     if then["format"] == now["format"]:

@@ -103,7 +103,7 @@ def test_bags_of_every_variant_are_restored(variant, smoothing):
     model = tb.fit(table, label="y", families={"t": f"multinomial:{variant}"}, smoothing=smoothing)
     again = round_trip(model)
     assert again == model
-    assert np.array_equal(again.log_joint(table), model.log_joint(table))
+    assert np.array_equal(again.log_score(table), model.log_score(table))
 
 
 LABELS = {
@@ -157,7 +157,7 @@ def test_tokens_of_several_kinds_are_restored_with_their_type():
     model = tb.fit(table, label="y")
     again = round_trip(model)
     assert again == model
-    assert np.array_equal(model.log_joint(table), again.log_joint(table))
+    assert np.array_equal(model.log_score(table), again.log_score(table))
     keys = again.snapshot().state.statistics.blocks[parse("multinomial")].tokens["t"].in_order()[0]
     assert sorted(map(repr, keys)) == sorted(
         repr(getattr(token, "item", lambda token=token: token)()) for token in tokens
@@ -211,7 +211,7 @@ def test_models_from_given_probabilities_are_restored():
     model = written()
     again = round_trip(model)
     probe = {"test": ["+", "-", "?", "+"], "fever": [True, False, None, True]}
-    assert np.array_equal(again.log_joint(probe), model.log_joint(probe))
+    assert np.array_equal(again.log_score(probe), model.log_score(probe))
     assert repr(again.describe()) == repr(model.describe())
     assert again.sample(20, seed=1) == model.sample(20, seed=1)
     assert again.classes == [1, 2]

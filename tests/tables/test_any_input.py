@@ -66,8 +66,8 @@ def test_text_with_tags_is_what_lists_of_tags_are(rows):
     models = [tb.fit(data, label="y", families={"t": "tags"}) for data in (a, b)]
     assert models[0] == models[1]
     if rows:
-        assert models[0].log_joint(a).tolist() == models[0].log_joint(b).tolist()
+        assert models[0].log_score(a).tolist() == models[0].log_score(b).tolist()
     many = {name: pa.array(list(values) * 40, pa.string()) for name, values in {"t": rows, "y": y[: len(rows)]}.items()}
-    assert tb.fit(many, label="y", families={"t": "tags"}) == tb.fit(
-        {k: v.to_pylist() for k, v in many.items()}, "y", families={"t": "tags"}
+    assert tb.fit(many, label="y", families={"t": "tags"}).same_counts(
+        tb.fit({k: v.to_pylist() for k, v in many.items()}, "y", families={"t": "tags"})
     )

@@ -49,7 +49,7 @@ SOURCES = {
 def test_every_kind_of_frame_gives_the_same_model(source):
     model = tb.fit(SOURCES[source](), label="ill", families=FAMILIES)
     reference = tb.fit(COLUMNS, label="ill", families=FAMILIES)
-    assert model == reference
+    assert model.same_counts(reference)
     assert np.array_equal(model.predict_proba(SOURCES[source]()), reference.predict_proba(COLUMNS))
 
 
@@ -57,7 +57,7 @@ def test_duckdb_relations():
     duckdb = pytest.importorskip("duckdb")
     frame = pa.table(COLUMNS)
     relation = duckdb.sql("from frame")
-    assert tb.fit(relation, label="ill", families=FAMILIES) == tb.fit(frame, label="ill", families=FAMILIES)
+    assert tb.fit(relation, label="ill", families=FAMILIES).same_counts(tb.fit(frame, label="ill", families=FAMILIES))
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int8", "list"])
@@ -74,7 +74,7 @@ def test_matrices_of_any_layout(layout):
         "list": X.tolist(),
     }[layout]
     for numeric in ("gaussian", "histogram"):
-        assert tb.fit(given, label=y, numeric=numeric) == tb.fit(X, label=y, numeric=numeric)
+        assert tb.fit(given, label=y, numeric=numeric).same_counts(tb.fit(X, label=y, numeric=numeric))
     assert list(tb.fit(given, label=y).schema.families) == ["x0", "x1", "x2", "x3"]
 
 
@@ -115,7 +115,7 @@ def test_sparse_matrices_are_one_bag(kind):
     y = rng.integers(0, 3, N)
     model = tb.fit(kind(X), label=y)
     dicts = [{"x": {int(j): int(row[j]) for j in np.flatnonzero(row)}} for row in X]
-    assert model == tb.fit(dicts, label=y, families={"x": "multinomial"})
+    assert model.same_counts(tb.fit(dicts, label=y, families={"x": "multinomial"}))
     assert np.allclose(model.predict_proba(kind(X)), model.predict_proba(dicts))
 
 
@@ -125,9 +125,9 @@ def test_fractional_amounts_are_exact():
     y = rng.integers(0, 3, N)
     whole = tb.fit(X, label=y)
     order = rng.permutation(N)
-    assert whole == tb.fit(X[order], label=y[order])
+    assert whole.same_counts(tb.fit(X[order], label=y[order]))
     whole.forget(X[:30], label=y[:30])
-    assert whole == tb.fit(X[30:], label=y[30:])
+    assert whole.same_counts(tb.fit(X[30:], label=y[30:]))
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_families_can_be_overruled():
 
 def test_smoothing_can_be_chosen_by_column():
     model = tb.fit(COLUMNS, label="ill", families=FAMILIES, smoothing={"town": 0, "smoker": 5.0})
-    assert np.isfinite(model.log_joint({"smoker": True, "visits": 3})).all()
-    assert np.isneginf(model.log_joint({"town": "Paris"})).all()
+    assert np.isfinite(model.log_score({"smoker": True, "visits": 3})).all()
+    assert np.isneginf(model.log_score({"town": "Paris"})).all()
 
 
 def test_weights_by_name_or_array():
@@ -175,13 +175,14 @@ def test_weights_by_name_or_array():
     weights = rng.integers(0, 4, N).astype(float)
     by_name = tb.fit({**COLUMNS, "w": weights}, label="ill", sample_weight="w", families=FAMILIES)
     by_array = tb.fit(COLUMNS, label="ill", sample_weight=weights, families=FAMILIES)
-    assert by_name == by_array
+    assert by_name.same_counts(by_array)
+    assert by_name != by_array  # one reads the weights from a column
     assert "w" not in by_name.schema.columns
 
 
 def test_unusual_types_are_numbers_too():
     frame = pa.table({"x": pa.array([decimal.Decimal("1.5"), None, decimal.Decimal("2.25")]), "y": [0, 1, 0]})
-    assert tb.fit(frame, label="y") == tb.fit({"x": [1.5, None, 2.25], "y": [0, 1, 0]}, label="y")
+    assert tb.fit(frame, label="y").same_counts(tb.fit({"x": [1.5, None, 2.25], "y": [0, 1, 0]}, label="y"))
 
 
 def test_what_is_no_table_is_refused():

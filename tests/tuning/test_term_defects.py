@@ -25,7 +25,7 @@ def test_missing_values_as_evidence_do_not_count_derived_columns():
     model = tb.tune(data, label="y").model.with_settings(missing_as_value=True)
     assert model.predict_proba({"b": "0"})[0, 2] > 0.9
     one = model.explain([{"b": "0"}])[0]
-    np.testing.assert_allclose(one.log_joint, model.log_joint([{"b": "0"}])[0], atol=1e-9)
+    np.testing.assert_allclose(one.log_score, model.log_score([{"b": "0"}])[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("labels", ["yn", "pq", "ab", "uv"])

@@ -52,7 +52,7 @@ def test_the_laws_hold_for_a_tuned_model(tuned):
         row = {name: values[i] for name, values in probe.items()}
         assert model.predict_proba([row]).tobytes() == together[i].tobytes()
         assert list(model.predict_proba_one(row).values()) == together[i].tolist()
-    for one, scores in zip(model.explain(probe), model.log_joint(probe), strict=True):
+    for one, scores in zip(model.explain(probe), model.log_score(probe), strict=True):
         np.testing.assert_allclose(one.log_prior + sum(one.log_evidence.values()), scores, atol=1e-12)
 
 

@@ -60,7 +60,7 @@ def test_corrections_add_to_the_weights_of_tokens(family, weights, tmp_path):
     table = CorrectionTable(("good", "never seen"), ("down", "up"), np.array([[0.25, -1.5], [9.0, 9.0]]))
     model = with_corrections(plain, text=table)
     new = {"text": ["very good plot", "bad film", ""]}
-    added = model.log_joint(new) - plain.log_joint(new)
+    added = model.log_score(new) - plain.log_score(new)
     assert added[1:] == pytest.approx(np.zeros((2, 2)), abs=1e-12)
     ratio = added[0] / np.array([0.25, -1.5])
     assert ratio[0] == pytest.approx(ratio[1], rel=1e-9)
@@ -68,14 +68,14 @@ def test_corrections_add_to_the_weights_of_tokens(family, weights, tmp_path):
         assert ratio[0] == pytest.approx(1.0 if weights is None else 0.5, rel=1e-9)
     why = model.explain({"text": [new["text"][0]]})[0]
     words = sum(value for _, value in why.word_odds("text", "up", "down"))
-    prior = model.log_joint({"text": [None]})[0]
-    joint = model.log_joint({"text": [new["text"][0]]})[0]
+    prior = model.log_score({"text": [None]})[0]
+    joint = model.log_score({"text": [new["text"][0]]})[0]
     assert words == pytest.approx((joint - prior)[1] - (joint - prior)[0], rel=1e-9)
     model.save(tmp_path / "m.tally")
     again = tb.load(tmp_path / "m.tally")
     assert again.settings == model.settings
-    assert np.array_equal(again.log_joint(new), model.log_joint(new))
-    assert np.array_equal(model.log_joint({"text": [new["text"][0]]})[0], model.log_joint(new)[0])
+    assert np.array_equal(again.log_score(new), model.log_score(new))
+    assert np.array_equal(model.log_score({"text": [new["text"][0]]})[0], model.log_score(new)[0])
     before = model.leave_one_out(data)
     assert not np.allclose(before, plain.leave_one_out(data))
     model.learn(reviews(30, seed=2))

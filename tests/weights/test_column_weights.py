@@ -42,7 +42,7 @@ def test_a_score_is_the_weighted_sum_of_what_the_columns_say(weights, offsets):
         expected = np.exp(total - total.max()) / np.exp(total - total.max()).sum()
         np.testing.assert_allclose(other.probabilities, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(
-            np.exp(other.log_joint - other.log_joint.max()), expected / expected.max(), atol=1e-12
+            np.exp(other.log_score - other.log_score.max()), expected / expected.max(), atol=1e-12
         )
 
 
@@ -51,12 +51,12 @@ def test_a_score_is_the_weighted_sum_of_what_the_columns_say(weights, offsets):
 def test_one_row_scores_as_in_a_batch_and_explanations_add_up(weights, offsets):
     model = fitted()
     model.column_weights = tb.ColumnWeights(weights, offsets)
-    together, joint = model.predict_proba(TABLE), model.log_joint(TABLE)
+    together, joint = model.predict_proba(TABLE), model.log_score(TABLE)
     for row in range(0, 60, 13):
         one = {name: values[row] for name, values in TABLE.items() if name != LABEL}
         assert np.array_equal(model.predict_proba([one])[0], together[row])
         explained = model.explain([one])[0]
-        np.testing.assert_allclose(explained.log_joint, joint[row], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(explained.log_score, joint[row], rtol=1e-12, atol=1e-12)
         for name, words in explained.words.items():
             if isinstance(weights.get(name, 1.0), float):  # with weights per class, the average is no word's
                 total = sum((word.log_evidence for word in words), np.zeros(3))

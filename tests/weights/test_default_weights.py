@@ -118,7 +118,7 @@ def test_explanations_add_up_to_the_score():
     data = table()
     model = fitted(data)
     why = model.explain(rows_of(data, range(5)))
-    joint = model.log_joint(rows_of(data, range(5)))
+    joint = model.log_score(rows_of(data, range(5)))
     for one, scores in zip(why, joint, strict=True):
         np.testing.assert_allclose(one.log_prior + sum(one.log_evidence.values()), scores, rtol=1e-9)
 

@@ -34,7 +34,7 @@ def test_a_score_is_the_score_without_and_the_correction():
     plain, own = model(), model(CORRECTIONS)
     probe = {name: TABLE[name] for name in FAMILIES}
     wanted = np.array([expected(*row) for row in zip(*probe.values(), strict=True)])
-    np.testing.assert_allclose(own.log_joint(probe) - plain.log_joint(probe), wanted, atol=1e-12)
+    np.testing.assert_allclose(own.log_score(probe) - plain.log_score(probe), wanted, atol=1e-12)
 
 
 def test_corrections_are_saved_and_forgotten_classes_are_not_named():
@@ -53,7 +53,7 @@ def test_a_new_class_switches_fitted_corrections_off():
     plain, probe = model(), {name: TABLE[name] for name in FAMILIES}
     for one in (own, plain):
         one.learn({name: values[:1] for name, values in TABLE.items()} | {"y": ["r"]})
-    np.testing.assert_allclose(own.log_joint(probe), plain.log_joint(probe), atol=1e-12)
+    np.testing.assert_allclose(own.log_score(probe), plain.log_score(probe), atol=1e-12)
 
 
 def test_leave_one_out_includes_corrections():

@@ -49,7 +49,7 @@ def without_evidence(y, values=(), cells=None, n_cells=0):
 
 
 def mean_loss(fit, rows):
-    losses = losses_of(fit.log_joint(rows), rows.codes)
+    losses = losses_of(fit.log_score(rows), rows.codes)
     return float((losses * rows.weights).sum() / rows.weights.sum())
 
 
@@ -74,7 +74,7 @@ def test_the_loss_is_the_one_that_is_written_down(kind):
     at = np.random.default_rng(1).normal(size=len(own.start)) * 0.5 + own.start
     weights, temperature, offsets, slopes, tables = (at[part] for part in own._parts)
     found = own.solution(at, STRENGTHS)
-    losses = losses_of(found.log_joint(rows), rows.codes) @ rows.weights
+    losses = losses_of(found.log_score(rows), rows.codes) @ rows.weights
     t = temperature[0]
     penalty = 10 * ((weights - t) ** 2).sum() + 10 * (t - 1) ** 2 + (offsets**2).sum()
     penalty += STRENGTHS[0] * (slopes**2).sum() + STRENGTHS[1] * (tables**2).sum()
@@ -151,7 +151,7 @@ def test_a_true_effect_of_a_cell_is_found():
 def test_a_missing_cell_is_in_no_table():
     cells = np.array([[0, 1, -1, -1]], np.int32)
     rows = without_evidence([0, 1, 0, 1], (), cells, 2)
-    joint = fit_weights("per class", rows).log_joint(rows)
+    joint = fit_weights("per class", rows).log_score(rows)
     assert joint[2].tolist() == joint[3].tolist()
 
 

@@ -72,7 +72,7 @@ def iris_densities() -> alt.HConcatChart:
     model = tb.fit(data, label="species", **BELL, column_weights=None)
     for feature, low, high in (("length", 4, 8.5), ("width", 1.8, 4.6)):
         x = np.linspace(low, high, 91)
-        log_prob = model.log_joint({feature: x}) - model.log_prior()
+        log_prob = model.log_likelihood({feature: x})
         rows = [row for c, name in enumerate(model.classes) for row in curve(x, np.exp(log_prob[:, c]), what=name)]
         panels.append(lines(rows, f"sepal {feature} (cm)", "density", width=280, height=200))
     return alt.hconcat(*panels)

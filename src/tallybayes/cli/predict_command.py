@@ -64,10 +64,10 @@ def predict(
 
     def predicted() -> Iterator[Any]:
         nonlocal n_rows
-        for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
+        for kept, log_score, ends, order in _scored(loaded, source, interval, raw):
             own = kept if id is None else kept.select(id)
             n_rows += kept.num_rows
-            yield _predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw)
+            yield _predicted(own, loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
             yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
 
@@ -121,13 +121,13 @@ def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, An
     import pyarrow as pa
 
     kept = pa.table({name: pa.array([], pa.string()) for name in names})
-    log_joint = model.log_prior()[None][:0]
-    ends = None if level is None else log_joint[..., None].repeat(2, axis=2)
-    return kept, model, log_joint, ends, np.zeros(0, np.int64)
+    log_score = model.log_prior()[None][:0]
+    ends = None if level is None else log_score[..., None].repeat(2, axis=2)
+    return kept, model, log_score, ends, np.zeros(0, np.int64)
 
 
 def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Batches: all rows as they are in the input, log P(class, row) of the good ones, intervals if there is a level.
+    """Batches: all rows as they are in the input, the log score of the good ones, intervals if there is a level.
 
     The last part says which of the scores belongs to each row of the input; -1 for a bad row.
     """
@@ -137,25 +137,25 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     from tallybayes.cells.arrow import integers
 
     snapshot = model.snapshot()
-    work = snapshot.scorer.log_joint if level is None else snapshot.interval_scorer(level, calibrated=not raw)
+    work = snapshot.scorer.log_score if level is None else snapshot.interval_scorer(level, calibrated=not raw)
     unseen = snapshot.unseen_categories()
     for own, table in snapshot.batches(source, keep=True):
         parts = list(snapshot.worked_parts(own, table, work, unseen))
         scores = [result if level is None else result[0] for _, result in parts]
-        log_joint = np.concatenate([np.zeros((0, len(model.classes))), *scores])
+        log_score = np.concatenate([np.zeros((0, len(model.classes))), *scores])
         ends = None
         if level is not None:
             ends = np.concatenate([np.zeros((0, len(model.classes), 2)), *(result[1] for _, result in parts)])
         bad = [] if own.bad is None else own.bad.kept
         if not bad:
-            yield table.kept, log_joint, ends, np.arange(table.n_rows)
+            yield table.kept, log_score, ends, np.arange(table.n_rows)
             continue
         numbers = [_row_numbers(part) for part, _ in parts] + [np.array([number for number, _ in bad])]
         tables = [part.kept for part, _ in parts] + [kept.cast(table.kept.schema) for _, kept in bad]
         order = np.argsort(np.concatenate(numbers), kind="stable")
         own.bad.kept = []
         kept = pa.concat_tables(tables).take(integers(order))
-        yield kept, log_joint, ends, np.where(order < len(log_joint), order, -1)
+        yield kept, log_score, ends, np.where(order < len(log_score), order, -1)
     unseen.warn()
 
 
@@ -167,7 +167,7 @@ def _row_numbers(table: Any) -> Any:
     return numbers + (0 if table.origin is None else table.origin.first)
 
 
-def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
+def _predicted(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
     """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa
@@ -176,8 +176,8 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     from tallybayes.formatting import shown
 
     snapshot = model.snapshot()
-    p = np.exp(snapshot.posterior_for(not raw).log_proba(log_joint))
-    best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_joint)))
+    p = np.exp(snapshot.posterior_for(not raw).log_proba(log_score))
+    best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_score)))
     answered = best >= 0  # where the model abstains, the cells are empty
     added = {
         "predicted": _answers(model.classes, best, answered),

@@ -54,8 +54,8 @@ class Explanation(ResultView):
     _heading: ClassVar[str] = "Explanation"
 
     @property
-    def log_joint(self) -> Floats:
-        """Log P(class, row): the sum of the prior and the contributions of the columns."""
+    def log_score(self) -> Floats:
+        """The log score of every class: the sum of the prior and the contributions of the columns."""
         total = self.log_prior.copy()
         for part in self.log_evidence.values():
             total += part
@@ -64,14 +64,14 @@ class Explanation(ResultView):
     @property
     def probabilities(self) -> Floats:
         """P(class | row), calibrated if the model is; the class prior if every class is ruled out."""
-        return np.asarray(self._proba(self.log_joint[None])[0])
+        return np.asarray(self._proba(self.log_score[None])[0])
 
     @property
     def answer(self) -> Any:
         """The answer of `predict`: the most probable class, or by the decision rule; None where it abstains."""
         if not len(self.classes):
             return None
-        (code,) = self._answer_codes(self.log_joint[None]).tolist()
+        (code,) = self._answer_codes(self.log_score[None]).tolist()
         return self.classes[code] if code >= 0 else None
 
     @property
@@ -82,16 +82,16 @@ class Explanation(ResultView):
     @property
     def ruled_out(self) -> bool:
         """Whether the row is impossible under every class."""
-        return bool(np.isneginf(self.log_joint).all())
+        return bool(np.isneginf(self.log_score).all())
 
     def _posterior(self) -> Posterior:
         return self.posterior or Posterior(self.classes, self.log_prior)
 
-    def _proba(self, log_joint: Floats) -> Floats:
-        return np.exp(self._posterior().log_proba(log_joint))
+    def _proba(self, log_score: Floats) -> Floats:
+        return np.exp(self._posterior().log_proba(log_score))
 
-    def _answer_codes(self, log_joint: Floats) -> NDArray[np.int64]:
-        return self._posterior().answer_codes(self._proba(log_joint))
+    def _answer_codes(self, log_score: Floats) -> NDArray[np.int64]:
+        return self._posterior().answer_codes(self._proba(log_score))
 
     def log_odds(self, positive: Any, against: Any) -> dict[str, float]:
         """The contributions of the prior (key '') and of every column to the log odds of one label against another."""
@@ -123,11 +123,11 @@ class Explanation(ResultView):
         parts, fixed = {name: self.log_evidence[name] for name in self._columns()}, self.log_prior
         if words is not None:
             parts = {word.token: word.log_evidence for word in self._separable(words)}
-            fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
+            fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_score
         if self._answers_by_greatest_sum() and (words is not None or self.derived is None):
             found = smallest_flip(classes, parts, fixed, against)
         else:
-            sums_of = self._log_joint_of if words is None and self.derived is not None else None
+            sums_of = self._log_score_of if words is None and self.derived is not None else None
             found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
         if found is None:
             return None
@@ -135,8 +135,8 @@ class Explanation(ResultView):
             return Flip(found[0], predicted, *found[1:])
         return Flip((words,), predicted, *found[1:], words=found[0])
 
-    def _log_joint_of(self, kept: NDArray[np.bool_]) -> Floats:
-        """Log P(class, row) with only some of the columns, (sets, columns) to (sets, classes)."""
+    def _log_score_of(self, kept: NDArray[np.bool_]) -> Floats:
+        """The log score of every class with only some of the columns, (sets, columns) to (sets, classes)."""
         assert self.derived is not None
         names = self._columns()
         total = self.derived.without(names, kept) + self.log_prior
@@ -168,7 +168,7 @@ class Explanation(ResultView):
         return self.words[column]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_joint`."""
+        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_score`."""
         parts = {"prior": self.log_prior, **self.log_evidence}
         by_class = {name: finite_json(part.tolist()) for name, part in parts.items()}
         p = self.probabilities
@@ -190,7 +190,7 @@ class Explanation(ResultView):
                 ]
                 for name, words in self.words.items()
             },
-            "log_joint": finite_json(self.log_joint.tolist()),
+            "log_score": finite_json(self.log_score.tolist()),
             "probabilities": p.tolist(),
             "decision": str(self._posterior().decision) if self.has_rule else None,
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
@@ -236,7 +236,7 @@ class Explanation(ResultView):
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
         rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
         with np.errstate(invalid="ignore"):
-            total = self.log_joint[classes.index(best)] - self.log_joint[classes.index(other)]
+            total = self.log_score[classes.index(best)] - self.log_score[classes.index(other)]
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
         if (needed := self._needed(best)) is not None:
             rows.append(["threshold", "", signed(needed * scale, digits)])
@@ -324,7 +324,7 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
 def _explain_batch(
     snapshot: Snapshot, plain: dict[str, Floats], derived: DerivedParts | None, table: Table
 ) -> list[Explanation]:
-    """The explanation of every row of a table, given the contributions of its columns to log P(class, row)."""
+    """The explanation of every row of a table, given the contributions of its columns to the log score."""
     scorer, parts = snapshot.scorer, plain if derived is None else derived.added_to(plain)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)

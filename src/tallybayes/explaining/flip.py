@@ -31,7 +31,7 @@ from tallybayes.formatting import finite_json, shown
 
 __all__ = ["Flip", "smallest_flip", "smallest_flip_by_rule"]
 
-Sums = Callable[[NDArray[np.bool_]], Floats]  # log P(class, row) with the parts that are kept, (sets, parts)
+Sums = Callable[[NDArray[np.bool_]], Floats]  # the log score with the parts that are kept, (sets, parts)
 Removed = tuple[tuple[str, ...], Any, Any, tuple[float, float]]  # names, the label then, the rival, the log odds
 
 _SETS = 2**16  # sets of columns that are tried
@@ -109,9 +109,9 @@ def smallest_flip_by_rule(
     *,
     sums_of: Sums | None = None,
 ) -> Removed | None:
-    """The same where `answer_codes` gives the answers for log P(class, row), (sets, classes); -1 is no answer.
+    """The same where `answer_codes` gives the answers for the log score, (sets, classes); -1 is no answer.
 
-    sums_of: log P(class, row) of sets of parts that are kept, if it is not the sum of the parts.
+    sums_of: the log score of sets of parts that are kept, if it is not the sum of the parts.
     """
     if sums_of is None:
 

@@ -11,11 +11,9 @@ __all__ = ["log_evidence"]
 
 
 def log_evidence(state: ModelState) -> dict[str, float]:
-    """Log marginal likelihood of every column's statistics under its prior, by column."""
-    state.require_likelihoods("log_evidence")
+    """Log marginal likelihood of every column's statistics under its prior, by column, in a generative model."""
     state.require_learned("log_evidence")
     result: dict[str, float] = {}
-    state = state.without_corrections()
     for tally in state.statistics.aligned(state.statistics.in_use()).blocks.values():
         for name in tally.features:
             family, k = state.schema.families[name], state.settings.smoothing_of(name)

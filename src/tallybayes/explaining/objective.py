@@ -40,9 +40,7 @@ class Objective:
 
 
 def objective(snapshot: Snapshot, data: Any, label: Any = None) -> Objective:
-    """The objective of labelled data under a model, without column weights; rows without a label are ignored."""
-    snapshot.state.require_likelihoods("objective")
-    snapshot = snapshot.plain()
+    """The objective of labelled data under a generative model; rows without a label are ignored."""
     label = snapshot.label_or_default(label)
     total = Objective(0.0, {})
     for table, parts in snapshot.evidence_batches(data, label=label):

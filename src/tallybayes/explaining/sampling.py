@@ -15,14 +15,12 @@ __all__ = ["sample"]
 
 
 def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
-    """N rows as a pyarrow Table, the label last."""
-    snapshot.state.require_likelihoods("sample")
-    log_prior, snapshot = snapshot.scorer.log_prior, snapshot.plain()
+    """N rows of a generative model as a pyarrow Table, the label last."""
     scorer, schema = snapshot.scorer, snapshot.state.schema
     n = check_integer("n", n, at_least=0)
     if not scorer.classes:
         raise DataError("the model has not learned any row yet")
-    prior = np.exp(log_prior)
+    prior = np.exp(scorer.log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
     used = {*schema.columns_counted}
     columns: dict[str, list[Any]] = {name: [None] * n for name in schema.columns if name in used}

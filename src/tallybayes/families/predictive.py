@@ -40,7 +40,7 @@ Add = Callable[[int, int], bool]  # adds (sign 1) or removes (-1) a row of class
 
 @dataclass(frozen=True, eq=False)
 class TokenEvidence:
-    """A token of a document: what it adds to log P(class, row), and its spans (first and last character)."""
+    """A token of a document: what it adds to the log score, and its spans (first and last character)."""
 
     token: str
     log_evidence: Floats

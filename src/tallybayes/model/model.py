@@ -11,23 +11,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.explaining.description import Description, described_with_intervals
 from tallybayes.explaining.explanation import Explanation, explain
-from tallybayes.explaining.log_evidence import log_evidence
-from tallybayes.explaining.objective import Objective, objective
-from tallybayes.explaining.sampling import sample
-from tallybayes.families.family import Floats, Predictive
-from tallybayes.model.current_state import ONE_ROW, Change, CurrentState, Reading
+from tallybayes.families.family import Floats
+from tallybayes.model.current_state import ONE_ROW, Change, CurrentState
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
+from tallybayes.model.generative_model import GenerativeModel
 from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
 from tallybayes.notebook_view import ResultView, TextGrid
-from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.snapshot import Snapshot, checked_row
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
@@ -40,7 +35,7 @@ from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
 __all__ = ["Change", "Model"]
 
 
-class Model(ResultView):
+class Model(GenerativeModel, ResultView):
     """A naive Bayes model. Made by `tallybayes.fit` or `tallybayes.from_probabilities`.
 
     >>> import tallybayes as tb
@@ -59,10 +54,6 @@ class Model(ResultView):
     def snapshot(self) -> Snapshot:
         """The model at this moment, for reading; it stays as it is whatever the model learns afterwards."""
         return self._current.shared()
-
-    def reading(self) -> Reading:
-        """A context with the current snapshot, cheaper than `snapshot()`: no copy unless the model changes inside."""
-        return Reading(self._current)
 
     @property
     def classes(self) -> list[Any]:
@@ -151,13 +142,30 @@ class Model(ResultView):
         return f"<Model of {len(self.schema.families)} columns, classes {classes}>"
 
     def __eq__(self, other: object) -> bool:
-        """Whether two models hold the same statistics."""
+        """Whether two models hold the same sums, and read and answer in the same way: families, readers, settings.
+
+        Reasons, origins, skipped rows, and the rows that settings were fitted on are not compared.
+        """
         if not isinstance(other, Model):
             return NotImplemented
         with self.reading() as mine, other.reading() as theirs:
             return mine.state.same(theirs.state)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def same_counts(self, other: Model) -> bool:
+        """Whether two models hold the same sums, whatever their settings and what is derived from the sums.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"x": ["a", "b"], "y": ["p", "q"]}, label="y")
+        >>> other = model.with_settings(smoothing=1)
+        >>> model.same_counts(other), model == other
+        (True, False)
+        """
+        if not isinstance(other, Model):
+            raise ParameterError("another model", got=other)
+        with self.reading() as mine, other.reading() as theirs:
+            return mine.state.same_counts(theirs.state)
 
     def _parts(self) -> list[str | TextGrid]:
         with self.reading() as snapshot:
@@ -172,6 +180,11 @@ class Model(ResultView):
     def predict_proba(self, data: TableLike, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
         return self._current.answer(data, _unchanged, calibrated=calibrated)
+
+    def predict_log_proba(self, data: TableLike, *, calibrated: bool = True) -> Floats:
+        """Log P(class | row), (rows, classes): where probabilities underflow, their logs do not."""
+        with self.reading() as snapshot:
+            return snapshot.log_proba(data, calibrated=calibrated)
 
     def predict_one(self, row: RowLike) -> Any:
         """The label of a single row, a dict; None where `decision` abstains."""
@@ -196,16 +209,13 @@ class Model(ResultView):
             batches = snapshot.interval_batches(data, level, seed=seed, calibrated=calibrated)
             return snapshot.joined((ends for _, (_, ends) in batches), 2)
 
-    def log_joint(self, data: TableLike) -> Floats:
-        """Log P(class, row), (rows, classes)."""
-        with self.reading() as snapshot:
-            return snapshot.log_joint(data)
+    def log_score(self, data: TableLike) -> Floats:
+        """What `explain` adds up to, (rows, classes): log prior and evidence with all weights and corrections.
 
-    def log_marginal(self, data: TableLike) -> Floats:
-        """Log p(row), without column weights: low for rows unlike anything learned."""
+        Without them (`plain`) it is `log_joint`. Normalised and calibrated it is `predict_log_proba`.
+        """
         with self.reading() as snapshot:
-            snapshot.state.require_likelihoods("log_marginal")
-            return log_marginal(snapshot.plain().log_joint(data))
+            return snapshot.log_score(data)
 
     def leave_one_out(
         self,
@@ -223,8 +233,8 @@ class Model(ResultView):
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
         >>> model = tb.fit(rows, label="ill", smoothing=1)
-        >>> [round(float(p), 3) for p in np.exp(model.leave_one_out(rows)[:, 1])]
-        [0.667, 0.667, 0.545, 0.545, 0.25]
+        >>> model.leave_one_out(rows)[:, 1].round(3).tolist()
+        [-0.405, -0.405, -0.606, -0.606, -1.386]
         """
         with self.reading() as snapshot:
             batches = snapshot.leave_one_out_batches(
@@ -233,52 +243,9 @@ class Model(ResultView):
             return snapshot.joined(part for _, part in batches)
 
     def explain(self, data: TableLike) -> list[Explanation]:
-        """For every row the prior and the contribution of each column, which add up to log P(class, row)."""
+        """For every row the prior and the contribution of each column, which add up to `log_score`."""
         with self.reading() as snapshot:
             return explain(snapshot, data)
-
-    def objective(self, data: TableLike, *, label: LabelLike | None = None) -> Objective:
-        """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
-        with self.reading() as snapshot:
-            return objective(snapshot, data, label)
-
-    def sample(self, n: int, *, seed: int | None = None) -> Any:
-        """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
-        if seed is not None:
-            check_integer("seed", seed, at_least=0)
-        with self.reading() as snapshot:
-            return sample(snapshot, n, np.random.default_rng(seed))
-
-    # Parameters
-
-    def log_prior(self) -> Floats:
-        """Log P(class), the classes as in `classes`."""
-        with self.reading() as snapshot:
-            return snapshot.scorer.log_prior.copy()
-
-    def predictives(self, *, weighted: bool = False) -> dict[str, Predictive]:
-        """The predictive of every column by name: P(value | class), with column weights if `weighted`."""
-        with self.reading() as snapshot:
-            return snapshot.scorer.by_column(weighted=weighted)
-
-    def describe(self) -> Description:
-        """The parameters of every column per class, to be printed or read as rows."""
-        with self.reading() as snapshot:
-            return Description.of(snapshot)
-
-    def intervals(self, level: float = 0.95) -> Description:
-        """The parameters with equal-tailed credible intervals from their posteriors.
-
-        For categories and booleans with smoothing "auto", and for histograms at eight values, they are intervals of
-        P(class | value), which is what these families model.
-        """
-        with self.reading() as snapshot:
-            return described_with_intervals(snapshot, level)
-
-    def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood of every column under its prior, to compare smoothing strengths within a family."""
-        with self.reading() as snapshot:
-            return log_evidence(snapshot.state)
 
     # Changes
 
@@ -392,6 +359,20 @@ class Model(ResultView):
         """
         state = self.snapshot().state
         return Model(replace(state, settings=state.settings.changed(**changes)))
+
+    def plain(self) -> Model:
+        """The generative model alone: without fitted settings (weights, corrections, calibration, decision).
+
+        Class weights, and derived columns that correct other columns, are gone too; all other sums are the same.
+        There `log_score` is `log_joint`, and answers follow from Bayes' rule.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"x": ["a", "a", "b"], "y": ["p", "p", "q"]}, label="y", smoothing=1)
+        >>> model.column_weights = tb.ColumnWeights({"x": 0.5})
+        >>> [one.predict_proba({"x": "b"}).round(3).tolist() for one in (model, model.plain())]
+        [[[0.479, 0.521]], [[0.36, 0.64]]]
+        """
+        return Model(self.snapshot().state.plain())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file (`*.tally`), all or nothing; `tallybayes.load` reads it."""

@@ -34,7 +34,7 @@ class HeldOutImportance:
 
     def add(self, model: Model, evidence: Mapping[str, Floats], codes: NDArray[np.int64]) -> None:
         """Add rows with the log-likelihoods of every column, and their classes."""
-        log_prior, row = model.log_prior(), np.arange(len(codes))
+        log_prior, row = model.snapshot().scorer.log_prior, np.arange(len(codes))
         parts = {name: np.maximum(part, _LEAST) for name, part in evidence.items()}
         joint = np.maximum(log_prior, _LEAST) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
         posterior = model.snapshot().posterior

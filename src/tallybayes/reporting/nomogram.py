@@ -1,4 +1,4 @@
-"""A nomogram: a ruler for every column with the contribution of each of its values to log P(class, row).
+"""A nomogram: a ruler for every column with the contribution of each of its values to the log score.
 
 A naive Bayes score is a sum, so a row can be classified by hand: start with the prior and add the contribution of
 every value. A ruler is one of
@@ -64,7 +64,7 @@ def nomogram(
     ]
     return {
         "classes": [shown(label) for label in model.classes],
-        "prior": _plain(model.log_prior()),
+        "prior": _plain(model.snapshot().scorer.log_prior),
         "rulers": rulers,
         "rows": rows,
         "others": len(columns) - len(shown_columns),
@@ -196,7 +196,7 @@ def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
         parts = [part for name, part in one.log_evidence.items() if name not in columns]
         return list(_plain(sum(parts, np.zeros(len(one.classes)))))
     with np.errstate(invalid="ignore"):
-        rest = one.log_joint - one.log_prior - sum(one.own_evidence.get(name, 0.0) for name in columns)
+        rest = one.log_score - one.log_prior - sum(one.own_evidence.get(name, 0.0) for name in columns)
     return list(_plain(rest))
 
 

@@ -2,10 +2,10 @@
 
 A predicted probability is a function of parameters, which are uncertain because rows are finite. Each column has the
 mean, variance and third cumulant of log P(x | c) under its posterior (`families/credible.py`), the class prior those of
-log P(c). Cumulants of independent terms add up, so those of log P(c, x) are known. It is drawn a few hundred times for
-each class from a gamma distribution with these cumulants (Pearson's type III, by the Wilson-Hilferty transformation),
-and the interval contains the given share of the resulting P(c | x). It covers the uncertainty of the parameters only,
-not the assumption that columns are independent given the class; calibration addresses that.
+log P(c). Cumulants of independent terms add up, so those of the log score are known. It is drawn a few hundred times
+for each class from a gamma distribution with these cumulants (Pearson's type III, by the Wilson-Hilferty
+transformation), and the interval contains the given share of the resulting P(c | x). It covers the uncertainty of the
+parameters only, not the assumption that columns are independent given the class; calibration addresses that.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class IntervalScorer:
         check_level(self.level)
 
     def __call__(self, columns: Columns, n_rows: int) -> tuple[Floats, Floats]:
-        """Log P(class, row), (rows, classes), and the intervals of P(class | row), (rows, classes, 2)."""
-        log_joint = self.scorer.log_joint(columns, n_rows)
-        return log_joint, self.drawn(log_joint, self.cumulants(columns, n_rows) if self.level > 0 else None)
+        """The log score of every class, (rows, classes), and the intervals of P(class | row), (rows, classes, 2)."""
+        log_score = self.scorer.log_score(columns, n_rows)
+        return log_score, self.drawn(log_score, self.cumulants(columns, n_rows) if self.level > 0 else None)
 
     def cumulants(self, columns: Columns, n_rows: int) -> Floats:
-        """Cumulants of log P(class, row), (3, rows, classes): mean less the score, variance, third cumulant."""
+        """Cumulants of the log score, (3, rows, classes): mean less the score, variance, third cumulant."""
         alpha = class_prior_alpha(self.settings, self.class_rows)
         own = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
         result = np.repeat(own[:, None], n_rows, axis=1)
@@ -66,31 +66,31 @@ class IntervalScorer:
             result += predictive.log_cumulants([columns[name] for name in predictive.features])
         return result
 
-    def drawn(self, log_joint: Floats, cumulants: Floats | None) -> Floats:
+    def drawn(self, log_score: Floats, cumulants: Floats | None) -> Floats:
         """The intervals; P(class | row) itself is always inside.
 
         The same draws for every row, evenly spread (a Latin hypercube), so that rows can be compared.
         """
-        point = self._probabilities(log_joint)
+        point = self._probabilities(log_score)
         result = np.stack([point, point], axis=2)
         if cumulants is None:
             return result
-        z, tail = _normal(self.seed, log_joint.shape[1]), (1 - self.level) / 2
+        z, tail = _normal(self.seed, log_score.shape[1]), (1 - self.level) / 2
         size = max(1, _NUMBERS // max(z.size, 1))
 
         def chunk(start: int, stop: int) -> None:
-            part = log_joint[start:stop, :, None]
+            part = log_score[start:stop, :, None]
             moved = np.where(np.isneginf(part), part, part + _pearson(cumulants[:, start:stop, :, None], z))
             low, high = np.quantile(self._probabilities(moved), [tail, 1 - tail], axis=2)
             result[start:stop, :, 0] = np.minimum(low, point[start:stop])
             result[start:stop, :, 1] = np.maximum(high, point[start:stop])
 
-        in_threads(chunk, len(log_joint), size=size)
+        in_threads(chunk, len(log_score), size=size)
         return result
 
-    def _probabilities(self, log_joint: Floats) -> Floats:
-        """P(class | row) of log P(class, row), the classes along the second axis."""
-        last = np.moveaxis(log_joint, 1, -1)
+    def _probabilities(self, log_score: Floats) -> Floats:
+        """P(class | row) of the log score, the classes along the second axis."""
+        last = np.moveaxis(log_score, 1, -1)
         proba = np.exp(self.posterior.log_proba(last.reshape(-1, last.shape[-1])))
         return np.moveaxis(proba.reshape(last.shape), -1, 1)
 

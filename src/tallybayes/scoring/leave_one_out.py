@@ -75,7 +75,7 @@ class LeaveOneOut:
         return line, table
 
     def scores(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Score]:
-        """What every column adds to log P(class, row), each row by the sums without itself."""
+        """What every column adds to the log score, each row by the sums without itself."""
         result: dict[str, Score] = {}
         for block in self.scorer.blocks:
             own = [columns[name] for name in block.tally.features]

@@ -1,4 +1,4 @@
-"""From log P(class, row) to log P(class | row), and to an answer.
+"""From log scores to log P(class | row), and to an answer.
 
 The one place that normalises, that defines what happens to a row which every class rules out (it gets the class
 prior), that calibrates and that applies the decision rule. All of it happens in log space: a probability that
@@ -63,14 +63,14 @@ class Posterior:
         """The same without the calibration."""
         return replace(self, calibration=None)
 
-    def log_proba(self, log_joint: Floats) -> Floats:
+    def log_proba(self, log_score: Floats) -> Floats:
         """Log P(class | row), calibrated if there is a calibration, (rows, classes)."""
-        out = np.array(log_joint, np.float64, order="C")
+        out = np.array(log_score, np.float64, order="C")
         self.write_log_proba(out, 0, len(out))
         return out
 
     def write_log_proba(self, out: Floats, start: int, stop: int, row_prior: RowPrior | None = None) -> int:
-        """Turn log P(class, row) into log P(class | row) in place; the number of rows that every class rules out.
+        """Turn log scores into log P(class | row) in place; the number of rows that every class rules out.
 
         row_prior: the class prior of such rows, where it differs from row to row.
         """
@@ -83,7 +83,7 @@ class Posterior:
         return n_ruled_out
 
     def write_proba(self, out: Floats, start: int, stop: int) -> int:
-        """Turn log P(class, row) into P(class | row) in place; the number of rows that every class rules out."""
+        """Turn log scores into P(class | row) in place; the number of rows that every class rules out."""
         if self.calibration is not None:
             n_ruled_out = self.write_log_proba(out, start, stop)
             np.exp(out[start:stop], out=out[start:stop])
@@ -97,11 +97,11 @@ class Posterior:
         """The code of the answer for P(class | row), (rows, classes); -1 where the decision rule abstains."""
         return answer_codes(proba, self.classes, self.decision)
 
-    def most_probable_codes(self, log_joint: Floats) -> NDArray[np.int64]:
-        """The code of the most probable class for log P(class, row), whatever the decision rule."""
-        best = _most_probable(log_joint)
-        if log_joint.min(initial=0.0) == -np.inf:
-            best[np.isneginf(log_joint).all(axis=1)] = self.log_prior.argmax()
+    def most_probable_codes(self, log_score: Floats) -> NDArray[np.int64]:
+        """The code of the most probable class for log scores, whatever the decision rule."""
+        best = _most_probable(log_score)
+        if log_score.min(initial=0.0) == -np.inf:
+            best[np.isneginf(log_score).all(axis=1)] = self.log_prior.argmax()
         return best
 
     def answers(self, proba: Floats) -> NDArray[Any]:
@@ -132,9 +132,9 @@ def log_marginal(log_joint: Floats) -> Floats:
         return np.asarray(logsumexp(log_joint, axis=1))
 
 
-def log_normalised(log_joint: Floats) -> Floats:
-    """Log P(class | row) from log P(class, row), (rows, classes); -inf throughout where every class is ruled out."""
-    out = np.array(log_joint, np.float64, order="C")
+def log_normalised(log_score: Floats) -> Floats:
+    """Log P(class | row) from log scores, (rows, classes); -inf throughout where every class is ruled out."""
+    out = np.array(log_score, np.float64, order="C")
     kernels.active.log_softmax(out, 0, len(out))
     return out
 

@@ -1,8 +1,9 @@
-"""From sums to log probabilities: derived once after the last change, then only read.
+"""From sums to log scores: derived once after the last change, then only read.
 
-    log P(c, x) = log P(c) + sum over columns of log P(x_j | c)
+    log score of c = log P(c) + sum over columns of log P(x_j | c)
 
-Column weights, corrections and the evidence of missing values change what a column adds; it stays a sum over columns.
+That is the log of the joint probability P(c, x) in the generative model (`ModelState.plain`). Class weights and offsets
+change P(c), column weights, corrections and the evidence of missing values what a column adds; it stays a sum.
 Columns are summed in the order of their families, strengths of smoothing and names, each row by itself, so a score
 depends on the sums and the row and on nothing else.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -159,12 +160,16 @@ class Scorer:
             if (lexicon := predictive.lexicon(name)) is not None
         }
 
-    def log_joint(self, columns: Columns, n_rows: int) -> Floats:
-        """Log P(c, x) of every row, (rows, classes)."""
+    def log_score(self, columns: Columns, n_rows: int) -> Floats:
+        """The log score of every row, (rows, classes)."""
         return self.finished(columns, n_rows)[0]
 
+    def without_prior(self) -> Scorer:
+        """The scorer of the columns alone."""
+        return replace(self, log_prior=np.zeros_like(self.log_prior))
+
     def finished(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
-        """Log P(c, x) after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
+        """The log score after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
         if self.missing is not None:
             scores.append(self.missing.bind(columns))
@@ -176,7 +181,7 @@ class Scorer:
         return self.log_prior if self.missing is None else self.log_prior + self.missing.if_all_present
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
-        """What every column adds to log P(c, x): (rows, classes) by name."""
+        """What every column adds to the log score: (rows, classes) by name."""
         result = self.column_evidence(columns, n_rows)
         for name, part in self.missing.evidence(columns).items() if self.missing is not None else ():
             result[name] = result[name] + part if name in result else part

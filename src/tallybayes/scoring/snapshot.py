@@ -49,6 +49,7 @@ class Snapshot:
         self.state = state
         self._scorer: Scorer | None = None  # two threads may both derive it: the results are equal
         self._posterior: Posterior | None = None
+        self._plain: Snapshot | None = None
         self.is_used = False  # whether anything was derived from the sums as they are
         if before is None:
             self.rows, self._earlier = RowScorer(state.schema), None
@@ -71,7 +72,7 @@ class Snapshot:
 
     @property
     def posterior(self) -> Posterior:
-        """From log P(class, row) to probabilities and answers."""
+        """From the log score to probabilities and answers."""
         if (found := self._posterior) is None:
             scorer, settings = self.scorer, self.state.settings
             found = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
@@ -79,9 +80,13 @@ class Snapshot:
         return found
 
     def plain(self) -> Snapshot:
-        """The snapshot without column weights and other corrections: its scores are likelihoods."""
-        state = self.state.without_corrections()
-        return self if state is self.state else Snapshot(state)
+        """The snapshot of the generative model (`ModelState.plain`): there the log score is log P(class, row)."""
+        if (found := self._plain) is None:
+            if (state := self.state.plain()) is self.state:
+                return self
+            self.is_used = True
+            self._plain = found = Snapshot(state)
+        return found
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
@@ -136,17 +141,30 @@ class Snapshot:
 
     # Scores of any data
 
-    def log_joint(self, data: Any) -> Floats:
-        """Log P(class, row), (rows, classes)."""
+    def log_score(self, data: Any) -> Floats:
+        """The log score of every class, (rows, classes)."""
         data = small_frame(data)
-        if (log_joint := self.log_joint_of_few(data)) is not None:
-            return log_joint
-        return self.joined(scores for _, scores in self.log_joint_batches(data))
+        if (log_score := self.log_score_of_few(data)) is not None:
+            return log_score
+        return self.joined(scores for _, scores in self.log_score_batches(data))
+
+    def log_likelihood(self, data: Any) -> Floats:
+        """The log scores of the columns alone, (rows, classes): log p(row | class) in the generative model."""
+        return self.joined(scores for _, scores in self.worked_batches(data, self.scorer.without_prior().log_score))
+
+    def log_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
+        """Log P(class | row), (rows, classes)."""
+        self.require_classes()
+        result = self.log_score(data)
+        warn_ruled_out(
+            self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result), stacklevel=4
+        )
+        return result
 
     def proba(self, data: Any, *, calibrated: bool = True, is_row: bool = False) -> Floats:
         """P(class | row), (rows, classes); is_row: data is a single row, even if there are lists among its values."""
         data, posterior = small_frame(data), self.posterior_for(calibrated)
-        if (proba := self.log_joint_of_few(data, is_row=is_row)) is not None:
+        if (proba := self.log_score_of_few(data, is_row=is_row)) is not None:
             n_ruled_out = posterior.write_proba(proba, 0, len(proba))
         else:
             self.require_classes()
@@ -157,8 +175,8 @@ class Snapshot:
         warn_ruled_out(n_ruled_out, len(proba), stacklevel=5)  # the caller of `Model.predict` and its kind
         return proba
 
-    def log_joint_of_few(self, data: Any, *, is_row: bool = False) -> Floats | None:
-        """Log P(class, row) of a few rows by `scoring/rows.py`; None if the general path is needed."""
+    def log_score_of_few(self, data: Any, *, is_row: bool = False) -> Floats | None:
+        """The log score of every class for a few rows by `scoring/rows.py`; None if the general path is needed."""
         return self.rows.score(data, self.scorer, is_row=is_row)
 
     def proba_if_ready(self, row: dict[Any, Any], *, calibrated: bool, is_row: bool) -> Floats | None:
@@ -190,33 +208,33 @@ class Snapshot:
 
     # Scores batch by batch
 
-    def log_joint_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with log P(class, row).
+    def log_score_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
+        """Data batch by batch, each with the log score.
 
         label: a column (or "column=value") to read as well; keep: keep all cells as they are.
         """
-        return self.worked_batches(data, self.scorer.log_joint, label=label, keep=keep)
+        return self.worked_batches(data, self.scorer.log_score, label=label, keep=keep)
 
     def log_proba_batches(
         self, data: Any, *, label: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
         """Data batch by batch, each with log P(class | row)."""
         posterior = self.posterior_for(calibrated)
-        batches = self.log_joint_batches(data, label=label)
-        return ((table, posterior.log_proba(log_joint)) for table, log_joint in batches)
+        batches = self.log_score_batches(data, label=label)
+        return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
-        """Data batch by batch, each with the contribution of every column to log P(class, row), (rows, classes)."""
+        """Data batch by batch, each with the contribution of every column to the log score, (rows, classes)."""
         return self.worked_batches(data, self.scorer.evidence, label=label)
 
     def interval_batches(
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
-        """Data batch by batch, each with log P(class, row) and the intervals of P(class | row), (rows, classes, 2)."""
+        """Data batch by batch, each with the log score and the intervals of P(class | row), (rows, classes, 2)."""
         return self.worked_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
 
     def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
-        """What computes log P(class, row) and the intervals of P(class | row) of encoded columns."""
+        """What computes the log score and the intervals of P(class | row) of encoded columns."""
         self.state.require_learned("predict_interval")
         rows = np.array(list(self.state.class_counts.values()), np.float64)
         return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
@@ -260,7 +278,7 @@ class Snapshot:
             own_weights = None if weights is None else weights[old]
             result[old] = scores.log_proba(own, codes[old], own_weights, posterior)
             others = {name: column.take(new) for name, column in columns.items()}
-            result[new] = posterior.log_proba(self.scorer.log_joint(others, len(new)))
+            result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
 
         for source, table in self.batches(data, label, sample_weight):

@@ -128,7 +128,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
     def predictRaw(self, value: Any) -> DenseVector:  # noqa: N802
         """Log P(class | row) of one row."""
         snapshot = self.tally.snapshot()
-        return self._vector(snapshot.posterior.log_proba(snapshot.log_joint(self._row(value))), -np.inf)
+        return self._vector(snapshot.posterior.log_proba(snapshot.log_score(self._row(value))), -np.inf)
 
     def _vector(self, scores: Floats, absent: float) -> DenseVector:
         return Vectors.dense(ClassLayout(self.tally.classes).placed(scores, absent)[0])

@@ -94,14 +94,14 @@ def score_fields(model: Model, names: Sequence[str]) -> list[StructField]:
 def score_columns(snapshot: Snapshot, batch: Any, wanted: Sequence[bool]) -> Iterator[pa.Array]:
     """The wanted ones of rawPrediction, probability and prediction of the rows of a batch."""
     layout, posterior = ClassLayout(snapshot.classes), snapshot.posterior
-    log_joint = snapshot.log_joint(batch)
+    log_score = snapshot.log_score(batch)
     if wanted[0]:
-        yield _vectors(layout.placed(posterior.log_proba(log_joint), -np.inf))
-    posterior.write_proba(log_joint, 0, len(log_joint))
+        yield _vectors(layout.placed(posterior.log_proba(log_score), -np.inf))
+    posterior.write_proba(log_score, 0, len(log_score))
     if wanted[1]:
-        yield _vectors(layout.placed(log_joint, 0.0))
+        yield _vectors(layout.placed(log_score, 0.0))
     if wanted[2]:
-        yield layout.answers(posterior.answer_codes(log_joint))
+        yield layout.answers(posterior.answer_codes(log_score))
 
 
 def _vectors(values: Floats) -> pa.Array:

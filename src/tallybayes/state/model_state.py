@@ -10,13 +10,13 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Family
 from tallybayes.state.given_probabilities import GivenProbabilities
-from tallybayes.state.settings import Settings
+from tallybayes.state.settings import FITTED, Settings
+from tallybayes.state.state_equality import same_schema, same_settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
 
 __all__ = ["ModelState"]
 
-_FITTED = ("column_weights", "token_corrections", "calibration", "decision")
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
 
 
@@ -63,7 +63,7 @@ class ModelState:
         if self.given is not None:
             return []
         rows = float(self.statistics.class_rows.floats().sum())
-        fitted = {name: getattr(self.settings, name) for name in _FITTED}
+        fitted = {name: getattr(self.settings, name) for name in FITTED}
         result = [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
         weights = self.settings.column_weights
         if weights is not None and weights.fitted_on:
@@ -85,23 +85,24 @@ class ModelState:
             for name, family in self.schema.families.items()
         )
 
-    def without_corrections(self) -> ModelState:
-        """The state whose scores are likelihoods: without column weights, and without derived columns beside others.
+    def plain(self) -> ModelState:
+        """The generative model: without fitted settings, class weights, and derived columns that correct others.
 
-        A derived column corrects the columns that it is computed from, if these are columns of the model too.
+        A derived column corrects the columns that it is computed from, if these are columns of the model too. What
+        defines P(class) and P(value | class) stays: smoothing, the class prior, the estimate. The tallies are shared
+        with this state; the statistics say so.
         """
         families = self.schema.families
         every = self.schema.derived.items()
-        derived = {name for name, own in every if any(one.column in families for one in own.reader.inputs)}
-        settings, schema, statistics = self.settings, self.schema, self.statistics
-        if settings.column_weights is not None or settings.token_corrections is not None:
-            settings = replace(settings, column_weights=None, token_corrections=None)
+        derived = {name for name, spec in every if any(one.column in families for one in spec.reader.inputs)}
+        settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
             schema = schema.copy()
             schema.columns = {name: own for name, own in schema.columns.items() if name not in derived}
             kept = {own.counted for own in schema.families.values()}
             blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
             statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
+            statistics.is_shared = True
         if settings is self.settings and schema is self.schema:
             return self
         return replace(self, settings=settings, schema=schema, statistics=statistics)
@@ -112,15 +113,23 @@ class ModelState:
             raise UnsupportedError(f"{verb} needs a model that was learned; this one was made from given probabilities")
 
     def require_likelihoods(self, verb: str) -> None:
-        """Raise an error unless the score of every column is a log likelihood, apart from corrections."""
-        for name, family in self.without_corrections().schema.families.items():
+        """Raise an error unless the score of every column is a log likelihood."""
+        for name, family in self.schema.families.items():
             if not family.is_likelihood:
                 hint = "fit with the 'counts' or 'presence' variant"
                 text = f"{verb} needs likelihoods; the scores of {family.display_name()} are not likelihoods"
                 raise UnsupportedError(text, column=name, hint=hint)
 
     def same(self, other: ModelState) -> bool:
-        """Whether two states hold the same statistics, or the same given tables."""
+        """Whether two states hold the same sums and make the same of them (`state/state_equality.py`)."""
+        return (
+            same_settings(self.settings, other.settings)
+            and same_schema(self.schema, other.schema)
+            and self.same_counts(other)
+        )
+
+    def same_counts(self, other: ModelState) -> bool:
+        """Whether two states hold the same sums, or the same given tables."""
         if self.given is not None and other.given is not None:
             return self.given.same(other.given)
         return self.given is other.given and self.statistics.same(other.statistics)

@@ -15,7 +15,9 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.options import SETTINGS, SettingOptions
 from tallybayes.state.token_corrections import TokenCorrections
 
-__all__ = ["Settings"]
+__all__ = ["FITTED", "Settings"]
+
+FITTED = ("column_weights", "token_corrections", "calibration", "decision")  # after counting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,11 @@ class Settings:
         ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)
+
+    def plain(self) -> Settings:
+        """The settings without what is fitted afterwards, and without class weights."""
+        none: dict[str, Any] = dict.fromkeys([*FITTED, "class_weight"])
+        return self if all(getattr(self, name) is None for name in none) else replace(self, **none)
 
     @property
     def inference(self) -> Inference:

@@ -22,9 +22,7 @@ from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require
 
-__all__ = ["FITTED", "fitted_from_json", "fitted_to_json"]
-
-FITTED = ("column_weights", "token_corrections", "calibration", "decision")
+__all__ = ["fitted_from_json", "fitted_to_json"]
 
 
 def fitted_to_json(settings: Settings) -> dict[str, Any]:

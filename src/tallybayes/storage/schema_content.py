@@ -13,9 +13,9 @@ from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.option_domains import CLASS_PRIOR, CLASS_WEIGHTS, FAMILY, STRENGTH, STRENGTHS, Domain
 from tallybayes.state.options import SETTINGS
-from tallybayes.state.settings import Settings
+from tallybayes.state.settings import FITTED, Settings
 from tallybayes.storage.container import object_of, unique
-from tallybayes.storage.fitted_settings import FITTED, fitted_from_json, fitted_to_json
+from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require
 

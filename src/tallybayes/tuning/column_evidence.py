@@ -51,9 +51,9 @@ class ScoredRows:
         """The weighted mean over the rows."""
         return float((losses * self.weights).sum() / self.weights.sum())
 
-    def losses(self, log_joint: Floats) -> Floats:
+    def losses(self, log_score: Floats) -> Floats:
         """-log P(class | row) of every row."""
-        return losses_of(log_joint, self.codes)
+        return losses_of(log_score, self.codes)
 
 
 def _bounded(scores: Floats) -> Floats:

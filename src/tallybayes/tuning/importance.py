@@ -192,9 +192,9 @@ def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Float
     return np.asarray(weights * part)
 
 
-def _log_loss(model: Model, log_joint: Floats, sample: ScoredRows) -> float:
+def _log_loss(model: Model, log_score: Floats, sample: ScoredRows) -> float:
     """The mean of -log P(class | row), with the calibration of the model."""
-    return sample.mean(-model.snapshot().posterior.log_proba(log_joint)[np.arange(len(log_joint)), sample.codes])
+    return sample.mean(-model.snapshot().posterior.log_proba(log_score)[np.arange(len(log_score)), sample.codes])
 
 
 def _log_factors(block: Block) -> dict[str, float | None]:

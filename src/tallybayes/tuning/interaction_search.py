@@ -52,7 +52,7 @@ class PairGains:
 def pair_gains(
     cells: NDArray[np.int16],
     sizes: Sequence[int],
-    log_joint: Floats,
+    log_score: Floats,
     codes: Codes32,
     weights: Floats,
     *,
@@ -60,11 +60,11 @@ def pair_gains(
 ) -> PairGains:
     """The gains of the pairs of two or more inputs.
 
-    cells: (rows, inputs), -1 where missing; log_joint: (rows, classes); spread: how much each input contributes, for
+    cells: (rows, inputs), -1 where missing; log_score: (rows, classes); spread: how much each input contributes, for
     the case that there are too many to look at all.
     """
-    n_rows, n_classes = log_joint.shape
-    p = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    n_rows, n_classes = log_score.shape
+    p = np.exp(log_score - log_score.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     residual = -p
     residual[np.arange(n_rows), codes] += 1.0

@@ -32,7 +32,7 @@ _LEAST_GAIN = 1.0 + math.log(4)  # nats of all rows: four things are tried (term
 # the logarithm makes up for taking the best of them, as in `search.py`; noise often gained one or two nats
 _SHARED_FIT = 2.0  # 1 + judged rows / fitted rows, of two halves
 
-Mixture = list[tuple[float, Floats]]  # shares, and log P(class, row) of all lines: their figures are added
+Mixture = list[tuple[float, Floats]]  # shares, and the log score of all lines: their figures are added
 
 
 def mixture(joint: Floats, whole: Floats, *, n_parts: int = 2) -> Mixture:
@@ -67,7 +67,7 @@ class JudgedRows:
         return np.asarray(np.sum(mixed, axis=0))
 
     def loss(self, joint: Floats) -> float:
-        """The mean log loss, given log P(class, row) of all lines."""
+        """The mean log loss, given the log score of all lines."""
         return self.mean(self.losses([(1.0, joint)]))
 
     def mean(self, values: NDArray[Any]) -> float:

@@ -69,10 +69,10 @@ class TermCandidates:
             columns, codes = {name: column.take(at) for name, column in columns.items()}, codes[at]
         return inputs_of_sizes(columns, codes, (_FEW_CELLS, _CELLS))
 
-    def gains(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> PairGains | None:
+    def gains(self, rows: NDArray[np.int64], weights: Floats, log_score: Floats) -> PairGains | None:
         """How much each pair of columns explains of what a fit gets wrong on some rows; None if there are no pairs.
 
-        weights: of the fit, (lines, classes); log_joint: log P(class, row) of these rows by it.
+        weights: of the fit, (lines, classes); log_score: the log score of these rows by it.
         """
         names = list(self.inputs)
         if len(names) < 2:
@@ -84,7 +84,7 @@ class TermCandidates:
             at = [line_of[name] for name in names]
             return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
 
-        facts = log_joint, lines.codes[rows], lines.weights[rows]
+        facts = log_score, lines.codes[rows], lines.weights[rows]
         sizes = [one.n_cells for one in self.inputs.values()]
         return pair_gains(self._cells[rows], sizes, *facts, spread=spread)
 

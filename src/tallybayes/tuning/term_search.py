@@ -62,7 +62,7 @@ class Budget:
 class TermSearch:
     """The result: the model, the steps, and the estimated quality of the default model and of this one.
 
-    joint: log P(class, row) of the rows that judge, by fits on other rows. is_default: whether nothing is better.
+    joint: the log score of the rows that judge, by fits on other rows. is_default: whether nothing is better.
     """
 
     model: Model
@@ -107,7 +107,7 @@ def search_terms(
 
 
 class _Search:
-    """The best terms so far, and log P(class, row) of the rows that judge them, by a fit on other rows."""
+    """The best terms so far, and the log score of the rows that judge them, by a fit on other rows."""
 
     _default: Floats
     _joint: Floats
@@ -128,7 +128,7 @@ class _Search:
         """Weights, slopes and offsets, as `fit` finds them: the default model."""
         lines = self._base.lines
         self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows, _ in self._splits]
-        self._joints = [fit.log_joint(lines) for fit in self._fits]
+        self._joints = [fit.log_score(lines) for fit in self._fits]
         self._joint = self._joints[0].copy()
         for (_, judges), joint in zip(self._splits, self._joints, strict=True):
             self._joint[judges] = joint[judges]
@@ -184,7 +184,7 @@ class _Search:
         prepared = self._prepared(self._best, len(self._splits))
         if self._best:
             fit = fit_weights(prepared.kind, prepared.lines, start=fit)
-            tuned = mixture(self._joint, fit.log_joint(prepared.lines))
+            tuned = mixture(self._joint, fit.log_score(prepared.lines))
         plain = base.held_out.log_prior + base.held_out.evidence.sum(axis=0)
         if self._judged.are_clearly_better([(1.0, plain)], tuned):
             before, after = self._judged.loss(self._joint), self._judged.loss(plain)
@@ -206,7 +206,7 @@ class _Search:
         Where few rows determine many weights, what a fit on half of them loses is no longer in proportion to the number
         of rows, and is more than the standard error: there, folds judge. Terms were found on halves, which judge both.
         """
-        whole, losses = fit.log_joint(base.lines), self._judged.losses([(1.0, self._default)])
+        whole, losses = fit.log_score(base.lines), self._judged.losses([(1.0, self._default)])
         is_small = self._judged.mean(losses) - self._judged.loss(whole) < self._judged.error(losses)
         if is_small or self._best or len(self._splits) == 1:
             return mixture(self._default, whole)
@@ -214,7 +214,7 @@ class _Search:
         for number in range(rows.n_folds):
             is_judged = rows.dealt.fold == number
             refitted = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
-            joint[is_judged] = refitted.log_joint(base.lines.take(np.flatnonzero(is_judged)))
+            joint[is_judged] = refitted.log_score(base.lines.take(np.flatnonzero(is_judged)))
         return mixture(joint, whole, n_parts=rows.n_folds)
 
     def _found(self, model: Model, joint: Floats, default: Mixture, tuned: Mixture) -> TermSearch:
@@ -230,7 +230,7 @@ class _Search:
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepared(combination, number)
             fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
-            joint[judges] = fit.log_joint(prepared.lines.take(judges))
+            joint[judges] = fit.log_score(prepared.lines.take(judges))
         is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
         n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
         after = self._judged.loss(joint) if is_better else before

@@ -113,8 +113,8 @@ class FittedWeights:
         temperature = float(np.mean([own.temperature for own in fits]))
         return cls(weights, offsets, slopes, tables, temperature, (first, second))
 
-    def log_joint(self, rows: EvidenceLines) -> Floats:
-        """Log P(class, row) of rows, up to a constant, (rows, classes)."""
+    def log_score(self, rows: EvidenceLines) -> Floats:
+        """The log score of every class of rows, up to a constant, (rows, classes)."""
         joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
         if len(self.slopes):
             joint += rows.values.T @ self.slopes
@@ -123,12 +123,12 @@ class FittedWeights:
         return np.asarray(joint)
 
 
-def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
+def losses_of(log_score: Floats, codes: Codes32) -> Floats:
     """-log P(class | row) of every row."""
-    top = log_joint.max(axis=1) if log_joint.shape[1] > _FEW else np.maximum.reduce(list(log_joint.T))
-    share = np.exp(log_joint - top[:, None])
+    top = log_score.max(axis=1) if log_score.shape[1] > _FEW else np.maximum.reduce(list(log_score.T))
+    share = np.exp(log_score - top[:, None])
     whole = share @ np.ones(share.shape[1])  # faster than a sum along a short axis
-    return np.asarray(top + np.log(whole) - log_joint[np.arange(len(codes)), codes])
+    return np.asarray(top + np.log(whole) - log_score[np.arange(len(codes)), codes])
 
 
 def centred(evidence: Floats, log_prior: Floats) -> Floats:

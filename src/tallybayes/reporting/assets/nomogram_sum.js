@@ -28,7 +28,7 @@ export function stepOf(edges, x) {
   return low;
 }
 
-/* What a ruler adds to log P(class, row) at its position, for every class. */
+/* What a ruler adds to the log score at its position, for every class. */
 export function contribution(ruler, nClasses) {
   const { at, kind, adds } = ruler;
   if (at === null) return ruler.missing ?? new Array(nClasses).fill(0);
@@ -46,7 +46,7 @@ function between(marks, adds, x) {
   return share === 0 ? adds[i] : adds[i].map((value, c) => value + share * (adds[i + 1][c] - value));
 }
 
-/* log P(class, row) of all positions. */
+/* the log score of all positions. */
 export function score(data) {
   const n = data.classes.length;
   return data.rulers.reduce((sum, ruler) => {

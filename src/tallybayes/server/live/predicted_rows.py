@@ -45,11 +45,11 @@ class PredictedRows:
         """
         if len(rows) > FEW or any(len(row) > _WIDE for row in rows):
             return None
-        log_joint = snapshot.log_joint_of_few(rows) if rows else np.zeros((0, len(snapshot.classes)))
+        log_score = snapshot.log_score_of_few(rows) if rows else np.zeros((0, len(snapshot.classes)))
         predicted = cls(snapshot)
-        if log_joint is not None:
-            snapshot.posterior.write_proba(log_joint, 0, len(log_joint))
-            predicted.add(log_joint)
+        if log_score is not None:
+            snapshot.posterior.write_proba(log_score, 0, len(log_score))
+            predicted.add(log_score)
         elif len(rows) == 1 and _is_short(rows[0]):
             predicted.add(snapshot.proba(rows[0], is_row=True))
         else:
@@ -82,9 +82,9 @@ def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> I
         for _, (proba, _) in snapshot.worked_batches(source, lambda columns, n: scorer.finished(columns, n, finish)):
             yield proba, None
         return
-    for _, (log_joint, ends) in snapshot.interval_batches(source, level):
-        finish(log_joint, 0, len(log_joint))
-        yield log_joint, ends
+    for _, (log_score, ends) in snapshot.interval_batches(source, level):
+        finish(log_score, 0, len(log_score))
+        yield log_score, ends
 
 
 def _is_short(row: dict[str, Any]) -> bool:

@@ -80,10 +80,10 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     label, known = snapshot.state.schema.label, {key: code for code, key in enumerate(snapshot.classes)}
     scores, names = [], []
     try:
-        for table, log_joint in _scored_tables(snapshot, data):
+        for table, log_score in _scored_tables(snapshot, data):
             labels = snapshot.labels(table, label)
             codes = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
-            scores.append(_of_log_joint(snapshot, log_joint, codes))
+            scores.append(_of_log_score(snapshot, log_score, codes))
             texts = [*(shown(key) for key in labels.keys), None]
             names += [texts[code] for code in labels.codes.tolist()]
     except TallyError:
@@ -92,16 +92,16 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
 
 
 def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
-    """The rows in parts, each with log P(class, row)."""
-    if isinstance(data, list) and (log_joint := snapshot.log_joint_of_few(data)) is not None:
-        yield to_table(data), log_joint
+    """The rows in parts, each with the log score."""
+    if isinstance(data, list) and (log_score := snapshot.log_score_of_few(data)) is not None:
+        yield to_table(data), log_score
     else:
-        yield from snapshot.log_joint_batches(data, label=snapshot.state.schema.label)
+        yield from snapshot.log_score_batches(data, label=snapshot.state.schema.label)
 
 
-def _of_log_joint(snapshot: Snapshot, log_joint: Floats, codes: NDArray[np.int64]) -> Scores:
-    """The scores of rows from log P(class, row) and the codes of their labels, -1 for a label that is not a class."""
-    log_p = snapshot.posterior.log_proba(log_joint)
+def _of_log_score(snapshot: Snapshot, log_score: Floats, codes: NDArray[np.int64]) -> Scores:
+    """The scores of rows from the log score and the codes of their labels, -1 for a label that is not a class."""
+    log_p = snapshot.posterior.log_proba(log_score)
     answers = snapshot.posterior.answer_codes(np.exp(log_p))
     loss = np.where(codes >= 0, np.clip(-log_p[np.arange(len(codes)), codes], 0.0, _MOST_LOSS), np.nan)
     return np.copysign(loss, np.where((codes >= 0) & (answers == codes), 1.0, -1.0)).astype(np.float32)

@@ -32,5 +32,5 @@ def publish(state: ModelState, version: int) -> Published:
     if snapshot.classes:
         with contextlib.suppress(Exception):  # readers will get the same error, with their own request
             _ = snapshot.posterior
-            snapshot.log_joint_of_few({})
+            snapshot.log_score_of_few({})
     return Published(model, version)

@@ -135,14 +135,14 @@ SCHEMAS: dict[str, Any] = {
         version=_INTEGER,
         explanations=_list(
             _object(
-                "predicted classes log_prior log_evidence log_joint probabilities",
+                "predicted classes log_prior log_evidence log_score probabilities",
                 predicted=_LABEL_OR_NULL,
                 classes=_list(_LABEL),
                 values={"type": "object"},
                 log_prior=_list(_or_null(_NUMBER)),
                 log_evidence={"type": "object", "additionalProperties": _list(_or_null(_NUMBER))},
                 words={"type": "object"},
-                log_joint=_list(_or_null(_NUMBER)),
+                log_score=_list(_or_null(_NUMBER)),
                 probabilities=_list(_NUMBER),
                 decision=_or_null(_TEXT),
                 flip=_or_null({"type": "object"}),

@@ -112,7 +112,7 @@ async def read_columns(call: Call) -> Answer:
 
 @_add_kept("/nomogram", "Nomogram", classes={"type": "array", "items": {"type": "string"}}, rulers=_OBJECTS)
 async def read_nomogram(call: Call) -> Answer:
-    """What each value of each column adds to log P(class, row), and the log of the prior."""
+    """What each value of each column adds to the log score, and the log of the prior."""
     return await _kept_answer(call, _NOMOGRAM)
 
 

@@ -6,7 +6,7 @@ const { contributions, doubt, flipParts, markedPieces, odds, sides, total, words
 
 const explanation = {
   classes: ["cat", "dog", "cow"], predicted: "dog", probabilities: [0.2, 0.7, 0.1], values: { kilos: 9, likes: "walks" },
-  log_prior: [-1, -0.5, -2], log_evidence: { kilos: [-2, -1, -3], likes: [-4, -0.1, null] }, log_joint: [-7, -1.6, null],
+  log_prior: [-1, -0.5, -2], log_evidence: { kilos: [-2, -1, -3], likes: [-4, -0.1, null] }, log_score: [-7, -1.6, null],
 };
 
 test("the answer is compared with the most probable other class", () => assert.deepEqual(sides(explanation), [1, 0]));
@@ -55,13 +55,13 @@ test("a flip names words or columns", () => {
 
 test("the fewest words are removed that should change the answer", () => {
   const mail = {
-    classes: ["ham", "spam"], predicted: "spam", probabilities: [0.1, 0.9], values: { text: "won a prize, Robin" }, log_joint: [-3, -1],
+    classes: ["ham", "spam"], predicted: "spam", probabilities: [0.1, 0.9], values: { text: "won a prize, Robin" }, log_score: [-3, -1],
     words: { text: [
       { word: "prize", at: [[6, 11]], log_evidence: [-2, 0] }, { word: "won", at: [[0, 3]], log_evidence: [-0.5, 0] },
       { word: "robin", at: [[13, 18]], log_evidence: [0, -1] }, { word: null, at: [], log_evidence: [-9, 0] },
     ] },
   };
   assert.deepEqual(wordsToRemove(mail, "text"), { words: ["prize", "won"], text: "    a      , Robin" });
-  assert.equal(wordsToRemove({ ...mail, log_joint: [-30, -1] }, "text"), null);
+  assert.equal(wordsToRemove({ ...mail, log_score: [-30, -1] }, "text"), null);
   assert.equal(wordsToRemove(mail, "subject"), null);
 });

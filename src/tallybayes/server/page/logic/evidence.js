@@ -28,7 +28,7 @@ export function contributions(explanation, a, b) {
 
 /* The log odds of the whole row, before calibration. */
 export function total(explanation, a, b) {
-  return odds(explanation.log_joint, a, b);
+  return odds(explanation.log_score, a, b);
 }
 
 /* A text in pieces: {text, logOdds} with null where a piece has no evidence.

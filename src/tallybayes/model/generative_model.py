@@ -1,0 +1,110 @@
+"""A model as a generative model: how classes and rows come about, and Bayes' rule.
+
+    log joint    = log prior + log likelihood              log P(c, x) = log P(c) + log p(x | c)
+    log marginal = log of the sum over classes             log p(x)    = log sum over c of P(c, x)
+    P(c | x)     = exp(log joint - log marginal)           what `plain().predict_proba` answers
+
+These are probabilities of the sums, the smoothing and the class prior alone. What is fitted to give better answers
+(column weights, corrections, calibration) and class weights are no part of them: `Model.log_score` and
+`Model.predict_proba` have those. Scores that are not likelihoods, such as those of complement naive Bayes, are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.errors import check_integer
+from tallybayes.explaining.description import Description, described_with_intervals
+from tallybayes.explaining.log_evidence import log_evidence
+from tallybayes.explaining.objective import Objective, objective
+from tallybayes.explaining.sampling import sample
+from tallybayes.families.family import Floats, Predictive
+from tallybayes.model.current_state import CurrentState, Reading
+from tallybayes.scoring.posterior import log_marginal
+from tallybayes.scoring.snapshot import Snapshot
+
+__all__ = ["GenerativeModel"]
+
+
+class GenerativeModel:
+    """The probabilities of classes and rows; the base of `Model`.
+
+    >>> import tallybayes as tb
+    >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "no", "no", "no"]}, label="ill", smoothing=1)
+    >>> joint = model.log_prior() + model.log_likelihood({"fever": 1})
+    >>> np.exp(joint - model.log_marginal({"fever": 1})).round(3).tolist()
+    [[0.545, 0.455]]
+    >>> model.plain().predict_proba({"fever": 1}).round(3).tolist()
+    [[0.545, 0.455]]
+    """
+
+    _current: CurrentState
+
+    def reading(self) -> Reading:
+        """A context with the current snapshot, cheaper than `snapshot()`: no copy unless the model changes inside."""
+        return Reading(self._current)
+
+    def log_prior(self) -> Floats:
+        """Log P(class), the classes as in `classes`: by the class prior, without class weights and fitted offsets."""
+        with self.reading() as snapshot:
+            return snapshot.plain().scorer.log_prior.copy()
+
+    def log_likelihood(self, data: Any) -> Floats:
+        """Log p(row | class), (rows, classes)."""
+        with self.reading() as snapshot:
+            return _with_likelihoods(snapshot, "log_likelihood").log_likelihood(data)
+
+    def log_joint(self, data: Any) -> Floats:
+        """Log P(class, row), (rows, classes): `log_prior` plus `log_likelihood`."""
+        with self.reading() as snapshot:
+            return _with_likelihoods(snapshot, "log_joint").log_score(data)
+
+    def log_marginal(self, data: Any) -> Floats:
+        """Log p(row), (rows,): low for rows unlike anything learned."""
+        with self.reading() as snapshot:
+            return log_marginal(_with_likelihoods(snapshot, "log_marginal").log_score(data))
+
+    def objective(self, data: Any, *, label: Any = None) -> Objective:
+        """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
+        with self.reading() as snapshot:
+            return objective(_with_likelihoods(snapshot, "objective"), data, label)
+
+    def sample(self, n: int, *, seed: int | None = None) -> Any:
+        """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
+        if seed is not None:
+            check_integer("seed", seed, at_least=0)
+        with self.reading() as snapshot:
+            return sample(_with_likelihoods(snapshot, "sample"), n, np.random.default_rng(seed))
+
+    def log_evidence(self) -> dict[str, float]:
+        """Log marginal likelihood of every column under its prior, to compare smoothing strengths within a family."""
+        with self.reading() as snapshot:
+            return log_evidence(_with_likelihoods(snapshot, "log_evidence").state)
+
+    def predictives(self, *, weighted: bool = False) -> dict[str, Predictive]:
+        """The predictive of every column by name: P(value | class), with column weights if `weighted`."""
+        with self.reading() as snapshot:
+            return snapshot.scorer.by_column(weighted=weighted)
+
+    def describe(self) -> Description:
+        """The parameters of every column per class, to be printed or read as rows."""
+        with self.reading() as snapshot:
+            return Description.of(snapshot)
+
+    def intervals(self, level: float = 0.95) -> Description:
+        """The parameters with equal-tailed credible intervals from their posteriors.
+
+        For categories and booleans with smoothing "auto", and for histograms at eight values, they are intervals of
+        P(class | value), which is what these families model.
+        """
+        with self.reading() as snapshot:
+            return described_with_intervals(snapshot, level)
+
+
+def _with_likelihoods(snapshot: Snapshot, verb: str) -> Snapshot:
+    """The snapshot of the generative model; an error that names the column whose scores are not likelihoods."""
+    plain = snapshot.plain()
+    plain.state.require_likelihoods(verb)
+    return plain
