@@ -92,11 +92,12 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
 
 
 def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
-    """The rows in parts, each with log P(class, row)."""
+    """The rows in parts, each with log P(class, row); without warnings, which nobody would read."""
     if isinstance(data, list) and (log_joint := snapshot.log_joint_of_few(data)) is not None:
         yield to_table(data), log_joint
-    else:
-        yield from snapshot.log_joint_batches(data, label=snapshot.state.schema.label)
+        return
+    for source, table in snapshot.batches(data, snapshot.state.schema.label):
+        yield from snapshot.worked_parts(source, table, snapshot.scorer.log_joint)
 
 
 def _of_log_joint(snapshot: Snapshot, log_joint: Floats, codes: NDArray[np.int64]) -> Scores:
