@@ -92,12 +92,11 @@ class RowLayout:
         self.flags = [place for place, (column, _) in enumerate(counted.values()) if column is Flags]
         self.keyed = [place for place, (column, _) in enumerate(counted.values()) if column is Codes]
         self.has_key_forms = any(spec.reader.form is not None for spec in schema.columns.values())
+        specs = schema.columns.items()
         apart = [name for name in (schema.label, schema.weight) if name is not None]
-        self._unused = frozenset([*(name for name, spec in schema.columns.items() if spec.family is None), *apart])
+        self._unused = frozenset([*(name for name, spec in specs if spec.family is None), *apart])
         index: dict[str, Any] = dict.fromkeys(self._unused, _PASS)
-        index |= dict.fromkeys(
-            [name for name, spec in schema.columns.items() if learns and spec.is_undecided], _GENERAL
-        )
+        index |= {name: _GENERAL for name, spec in specs if learns and spec.is_undecided}
         index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], _GENERAL)
         for place, (name, (column, tally)) in enumerate(counted.items()):
             if name in families:  # otherwise its rows were forgotten, and the column would be new

@@ -254,7 +254,7 @@ class Snapshot:
         return UnseenCategories(self._known_keys)
 
     def worked_parts(
-        self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None
+        self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None
     ) -> Iterator[tuple[Table, Any]]:
         """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
         return source.good(table, lambda part: self._worked(part, work, unseen))

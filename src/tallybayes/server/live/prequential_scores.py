@@ -92,11 +92,12 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
 
 
 def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
-    """The rows in parts, each with the log score."""
+    """The rows in parts, each with the log score; without warnings, which nobody would read."""
     if isinstance(data, list) and (log_score := snapshot.log_score_of_few(data)) is not None:
         yield to_table(data), log_score
-    else:
-        yield from snapshot.log_score_batches(data, label=snapshot.state.schema.label)
+        return
+    for source, table in snapshot.batches(data, snapshot.state.schema.label):
+        yield from snapshot.worked_parts(source, table, snapshot.scorer.log_score)
 
 
 def _of_log_score(snapshot: Snapshot, log_score: Floats, codes: NDArray[np.int64]) -> Scores:
