@@ -33,6 +33,13 @@ def test_a_first_line_names_the_delimiter():
         csv_file("sep=;\nsize;y\n1;p\n1;2;p\n").head()
 
 
+def test_lines_before_the_table_may_end_in_another_way():
+    source = csv_file("sep=;\rsize;y\n1,5;p\n2,5;q\n;p\n")
+    assert cells(source) == COLUMNS
+    assert [table.n_rows for table in source.batches()] == [3]
+    assert lines_of(source) == [3, 4, 5]
+
+
 def test_comments_before_the_header_are_skipped_with_a_warning():
     text = '# exported "2024\n\n## by hand, in a hurry\nsize,y\n1.5,p\n2.5,q\n,p\n'
     with pytest.warns(DataWarning, match="lines before the header that begin with # were skipped: 2"):
