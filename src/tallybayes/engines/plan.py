@@ -53,11 +53,7 @@ class Plan:
 
 @with_options()
 def plan_fit(
-    data: TableLike,
-    label: LabelLike | None = None,
-    *,
-    sample_weight: WeightLike | None = None,
-    **options: Unpack[FitOptions],
+    data: TableLike, label: LabelLike = None, *, sample_weight: WeightLike = None, **options: Unpack[FitOptions]
 ) -> Plan:
     """The plan to fit a model in pieces.
 
@@ -78,8 +74,8 @@ def plan_change(
     model: Model,
     data: TableLike | None = None,
     *,
-    label: LabelLike | None = None,
-    sample_weight: WeightLike | None = None,
+    label: LabelLike = None,
+    sample_weight: WeightLike = None,
     verb: Literal["learn", "forget"] = "learn",
 ) -> Plan:
     """The plan to let a model learn or forget rows in pieces.

@@ -44,7 +44,7 @@ LEAST_ROWS = 10  # to tune on
 @with_options(UNWEIGHTED)
 def tune(
     data: TableLike,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     *,
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
@@ -53,7 +53,7 @@ def tune(
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-    sample_weight: WeightLike | None = None,
+    sample_weight: WeightLike = None,
     **options: Unpack[FitOptions],
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.

@@ -21,11 +21,12 @@ from tallybayes.server.events.event_rows import ARROW, JSON
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
+from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.direct_route import Endpoint
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import NDJSON, RequestRows
+from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
 from tallybayes.server.live.live_model import LiveModel, Published
@@ -195,6 +196,7 @@ async def sample(call: Call) -> Answer:
     live = call.live
     published = live.current
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
+    kind = answer_format(call, JSON, (JSON, ARROW))
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     n_columns = len(published.snapshot.state.schema.families)
@@ -203,9 +205,11 @@ async def sample(call: Call) -> Answer:
 
     def work() -> Answer:
         """Draw the rows and write the answer."""
-        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
-        found = {"model": live.name, "version": published.version, "rows": rows}
-        return Answer.of(found, headers=version_headers(live, published))
+        drawn, headers = published.model.sample(n, seed=seed), version_headers(live, published)
+        if kind == ARROW:
+            return Answer(write_arrow(drawn), ARROW, headers=headers)
+        found = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
+        return Answer.of(found, headers=headers)
 
     return await call.service.in_thread(work)
 
@@ -236,7 +240,7 @@ ENDPOINTS = [
             "requestBody": rows_or_table(
                 "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
             ),
-            "responses": answers("Predictions", 400, 404, 406, 412, 413, 415, 422, tables=True),
+            "responses": answers("Predictions", 400, 404, 406, 412, 413, 415, 422, formats=(NDJSON, CSV, TSV, ARROW)),
         },
     ),
     Endpoint(
@@ -286,7 +290,7 @@ ENDPOINTS = [
                 ),
                 query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
             ],
-            "responses": answers("Sample", 404, 413, 422),
+            "responses": answers("Sample", 404, 406, 413, 422, formats=(ARROW,)),
         },
     ),
 ]
