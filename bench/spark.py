@@ -26,7 +26,7 @@ from bench.spark_tables import COLUMNS, write_documents, write_numbers
 
 Candidates = dict[str, Callable[[], object]]
 OURS = "tallybayes"
-GROWTH = ("Spark ML, gaussian", "count", OURS, f"{OURS}, gaussian, weights=None", f"{OURS}, files")
+GROWTH = ("Spark ML, gaussian", "count", OURS, f"{OURS}, gaussian, column_weights=None", f"{OURS}, files")
 
 
 def session() -> Any:
@@ -82,7 +82,7 @@ def fits(frame: Any) -> Candidates:
         OURS: lambda: tbs.fit(frame, label="label"),
         f"{OURS}, weights=None": lambda: tbs.fit(frame, label="label", column_weights=None),
         f"{OURS}, gaussian": lambda: tbs.fit(frame, label="label", numeric="gaussian"),
-        f"{OURS}, gaussian, weights=None": lambda: tbs.fit(
+        f"{OURS}, gaussian, column_weights=None": lambda: tbs.fit(
             frame, label="label", numeric="gaussian", column_weights=None
         ),
         f"{OURS}, files": lambda: fit_files(frame),
@@ -119,7 +119,7 @@ def scores(frame: Any) -> Candidates:
     theirs = spark_ml(assembler(), modelType="gaussian").fit(part)
     models = {
         OURS: tbs.fit(part, label="label"),
-        f"{OURS}, gaussian, weights=None": tbs.fit(part, label="label", numeric="gaussian", column_weights=None),
+        f"{OURS}, gaussian, column_weights=None": tbs.fit(part, label="label", numeric="gaussian", column_weights=None),
     }
     return {
         "Spark ML, gaussian": lambda: written(theirs.transform(frame)),

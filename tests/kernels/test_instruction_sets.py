@@ -25,7 +25,7 @@ bag = sp.random_array((n, 500), density=0.02, format="csr", rng=rng)
 bag.data = np.ceil(bag.data * 3)
 models = [
     (X, tb.fit(X, y)),
-    (X, tb.fit(X, y, numeric="gaussian", weights=None)),
+    (X, tb.fit(X, y, numeric="gaussian", column_weights=None)),
     (X, tb.fit(X, y, families={"age": "poisson"}, dependence="one")),
     (bag, tb.fit(bag, y)),
 ]

@@ -58,7 +58,7 @@ def plan_fit(
     """The plan to fit a model in pieces.
 
     data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
-    label, weight: names of columns.
+    label, sample_weight: names of columns.
     {options}
 
     A column that has no value in these rows is not counted.
@@ -81,7 +81,7 @@ def plan_change(
     """The plan to let a model learn or forget rows in pieces.
 
     data: some of the rows, in which columns that are new to the model are found if it is to learn.
-    label, weight: names of columns, if they are not those that the model was fitted with.
+    label, sample_weight: names of columns, if they are not those that the model was fitted with.
     """
     if verb not in ("learn", "forget"):
         raise ParameterError("the verb learn or forget", got=verb)

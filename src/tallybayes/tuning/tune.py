@@ -35,9 +35,9 @@ from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
-HYPERPARAMETERS = ("smoothing", "families", "text", "prior", "columns")
-WHAT = (*HYPERPARAMETERS, "weights", *TERMS)
-DEFAULT = ("text", "weights", *TERMS)
+HYPERPARAMETERS = ("smoothing", "families", "text", "class_smoothing", "columns")
+WHAT = (*HYPERPARAMETERS, "column_weights", *TERMS)
+DEFAULT = ("text", "column_weights", *TERMS)
 LEAST_ROWS = 10  # to tune on
 
 
@@ -58,8 +58,8 @@ def tune(
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
 
-    what: some of "weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
-    "families", "prior", "columns". Corrections, interactions and dependence come with weights.
+    what: some of "column_weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
+    "families", "class_smoothing", "columns". Corrections, interactions and dependence come with column weights.
     seconds: the time that may be spent: when it is over, no other candidate is tried. None: as much as it takes.
     by: "leave-one-out"; "evidence" selects the smoothing of each column by its marginal likelihood, without the rows;
     "validation" splits the rows into three parts: each k of a grid is fitted on the first and evaluated on the second,
@@ -174,7 +174,7 @@ class _Tuned:
             return
         default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
-            first = self._searched(*self._start, ("weights",))  # what is gained includes the hyperparameters
+            first = self._searched(*self._start, ("column_weights",))  # what is gained includes the hyperparameters
             default, self._is_default = default if first is None else first.default, False
             if first is not None and not found.is_clearly_better(first):
                 losses = [own.judged.loss(own.joint) for own in (found, first)]
