@@ -2,12 +2,12 @@
 
     python -m bench.quality [NAME ...] [--folds 5] [--tables FOLDER] [--systems plain,default] [--write]
 
-Ours: `plain` (without column weights), `default` (no options) and `tuned` (`tb.tune`). Theirs: scikit-learn's naive Bayes with
-usual preprocessing, logistic regression (scaled, one-hot), LightGBM and Khiops with their defaults; one that is not
-installed is reported as absent. Every system gets the same frames with gaps; all use one thread, and seconds are those
-of the processor. Log losses are capped at 20 nats per row. The tables are also reported in two halves, every other one
-in the order of their names, so that a design can be chosen on one and judged on the other. `--write` puts the tables
-and the picture into docs/.
+Ours: `plain` (column_weights=None), `default` (no options) and `tuned` (`tb.tune`). Theirs: scikit-learn's naive
+Bayes with usual preprocessing, logistic regression (scaled, one-hot), LightGBM and Khiops with their defaults; one
+that is not installed is reported as absent. Every system gets the same frames with gaps; all use one thread, and
+seconds are those of the processor. Log losses are capped at 20 nats per row. The tables are also reported in two
+halves, every other one in the order of their names, so that a design can be chosen on one and judged on the other.
+`--write` puts the tables and the picture into docs/.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Does tuning help on rows it has not seen? Tables split in folds; defaults and `tune` beside each other.
 
-    python -m bench.tuning [NAME ...] [--folds 5] [--what weights]
+    python -m bench.tuning [NAME ...] [--folds 5] [--what column_weights]
     python -m bench.tuning --cost        # what leaving out and tuning cost, beside scoring
 
 Every fold is tuned on its training rows alone; figures are means over the folds, on the rows kept apart.
@@ -80,7 +80,7 @@ def cost() -> None:
     frame = pd.read_parquet(DATA / "adult.parquet").drop(columns="split")
     once = best(lambda: tb.fit(frame, label="class").predict_proba(frame))
     tb.tune(frame[:1000], label="class", strengths=3)
-    for what in (["smoothing"], ["weights"], None):
+    for what in (["smoothing"], ["column_weights"], None):
         took = best(lambda: tb.tune(frame, label="class", **({"what": what} if what else {})), 3)  # noqa: B023
         told = "50 values of k" if what == ["smoothing"] else what[0] if what else "everything"
         print(f"tune adult, {told:22s} {once * 1e3:8.1f} ms {took * 1e3:8.1f} ms {took / once:6.1f} x fit and predict")

@@ -1,4 +1,7 @@
-"""A client for `tally serve`, with the verbs and results of a `Model`.
+"""A client for `tally serve`, with the verbs, arguments and results of a `Model`.
+
+What differs has another name: `explain_as_dicts`, `evaluate_as_dict`, `set_decision`, `info`. Every change (learn,
+forget, undo, calibrate, decide) returns a `RemoteChange`.
 
 Needs nothing but the standard library and what the library itself needs. Connections stay open between requests, one
 per thread, so that a client can be shared by threads. A request that could not be sent, or that the server refuses for
@@ -21,7 +24,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
@@ -29,7 +32,10 @@ from numpy.typing import NDArray
 
 from tallybayes import errors
 from tallybayes.client_body import dicts_of_arrow, packed_json, row_dicts, rows_body
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
+from tallybayes.formatting import shown
+from tallybayes.state.decision import Decision
 from tallybayes.typing import RowLike, TableLike
 from tallybayes.version import __version__
 
@@ -113,19 +119,22 @@ class Client:
         found = self._ask("predict", {"row": dict(row)})
         return dict(zip(found["classes"], found["probabilities"][0], strict=True))
 
-    def explain(self, data: TableLike) -> list[dict[str, Any]]:
+    def explain_as_dicts(self, data: TableLike) -> list[dict[str, Any]]:
         """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
         return list(self._ask("explain", rows_body(data))["explanations"])
 
-    def evaluate(self, data: TableLike, *, leave_one_out: bool | None = None) -> dict[str, Any]:
-        """The evaluation of the model on labelled rows, as `Evaluation.to_dict`; leave_one_out as in `evaluate`."""
+    def evaluate_as_dict(self, data: TableLike, *, leave_one_out: bool | None = None) -> dict[str, Any]:
+        """The evaluation of the model on labelled rows, as `Evaluation.to_dict`; leave_one_out as in `tb.evaluate`."""
         given = {} if leave_one_out is None else {"leave_one_out": leave_one_out}
         return self._ask("evaluate", {"rows": row_dicts(data)} | given)
 
-    def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
-        """Rows drawn from the model."""
+    def sample(self, n: int, *, seed: int | None = None) -> Any:
+        """Rows drawn from the model, as an Arrow table; the label is the first column."""
+        import pyarrow as pa
+
         query = {"n": n} if seed is None else {"n": n, "seed": seed}
-        return list(self._get(f"sample?{urlencode(query)}")["rows"])
+        reply = self._reply("GET", self._path(f"sample?{urlencode(query)}"), None, {"Accept": _ARROW})
+        return pa.ipc.open_stream(reply.body).read_all()
 
     # What the model holds
 
@@ -145,13 +154,14 @@ class Client:
         """The last event that changed the model."""
         return int(self._get("")["version"])
 
-    def describe(self) -> dict[str, Any]:
-        """Classes, rows, version and settings of the model."""
-        return self._get("")
-
-    def schema(self) -> dict[str, Any]:
+    @property
+    def schema(self) -> Schema:
         """The family of every column and the reason for it."""
-        return self._get("schema")
+        return Schema.from_dict(self._get("schema"))
+
+    def info(self) -> dict[str, Any]:
+        """Name, label, classes, rows, version and settings of the model, as the server tells them."""
+        return self._get("")
 
     def stream(self) -> dict[str, Any]:
         """Test-then-learn accuracy and log loss over windows, class shares, drift, rate."""
@@ -195,11 +205,31 @@ class Client:
         rows = {} if method == "none" else {"rows": row_dicts(data), "new": not leave_one_out}
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
-    def decide(self, **rule: Any) -> RemoteChange:
-        """Set the decision rule: positive= and threshold=, costs=, abstain=; none of them: the most probable class."""
-        if "rows" in rule:
-            rule["rows"] = row_dicts(rule["rows"])
-        return self._change("PUT", "decision", rule, None, None)
+    def decide(
+        self,
+        data: TableLike,
+        positive: Any,
+        *,
+        false_negatives: float | None = None,
+        false_positives: float | None = None,
+        maximise: Literal["f1"] | None = None,
+        costs: Mapping[Any, Any] | None = None,
+        budget: float | None = None,
+        leave_one_out: bool = True,
+    ) -> RemoteChange:
+        """Choose the threshold for the class `positive` on rows with labels, as `Model.decide`."""
+        by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
+        by |= {"maximise": maximise, "budget": budget, "costs": _by_name(costs)}
+        rule = {name: value for name, value in by.items() if value is not None}
+        rows = {"rows": row_dicts(data), "new": not leave_one_out}
+        return self._change("PUT", "decision", {"positive": positive, **rule, **rows}, None, None)
+
+    def set_decision(self, decision: Decision | None) -> RemoteChange:
+        """Set the decision rule; None: the most probable class."""
+        rule = decision or Decision()
+        given = {"positive": rule.positive, "threshold": rule.threshold, "costs": _by_name(rule.costs or None)}
+        given = {name: value for name, value in given.items() if value is not None}
+        return self._change("PUT", "decision", {**given, "abstain": rule.abstain}, None, None)
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
@@ -307,6 +337,14 @@ class Client:
         answer = connection.getresponse()
         body = answer.read()
         return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
+
+
+def _by_name(costs: Mapping[Any, Any] | None) -> dict[str, dict[str, float]] | None:
+    """Costs by the names of the classes, because the keys of objects of JSON are texts."""
+    if costs is None:
+        return None
+    nested = Decision(costs=costs).costs.items()
+    return {shown(true): {shown(answered): cost for answered, cost in own.items()} for true, own in nested}
 
 
 def _pauses(n: int) -> Iterator[float]:

@@ -133,7 +133,7 @@ def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measur
     return evaluation_charts.learning_curves(rows, measure.replace("_", " "))
 
 
-def boundary(model: Any, data: TableLike, *, x: str, y: str, label: LabelLike | None = None) -> Chart:
+def boundary(model: Any, data: TableLike, *, x: str, y: str, label: LabelLike = None) -> Chart:
     """The most probable class by two columns alone; the rows as dots, the mean of each class as a cross.
 
     model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are treated as missing.

@@ -81,8 +81,8 @@ a lazy frame, a dataset, an iterator of batches, or what `tallybayes.read` retur
 ArrayLike: TypeAlias = Sequence[Any] | NDArray[Any] | _Array
 """One value for each row."""
 
-LabelLike: TypeAlias = str | int | ArrayLike
-"""The label of every row: the name of a column, `"column=value"`, or an array."""
+LabelLike: TypeAlias = str | int | ArrayLike | None
+"""The label of every row: the name of a column, `"column=value"`, or an array; None: as the model was fitted."""
 
-WeightLike: TypeAlias = str | ArrayLike
-"""The weight of every row: the name of a column, or an array of numbers from 0."""
+WeightLike: TypeAlias = str | ArrayLike | None
+"""The weight of every row: the name of a column, or an array of numbers from 0; None: as the model was fitted, or 1."""

@@ -15,8 +15,8 @@ from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
 )
 def test_functions_say_what_they_take(function):
     hints = get_type_hints(function)
-    assert (hints["data"], hints["label"]) == (TableLike, LabelLike | None)
-    assert hints.get("sample_weight", WeightLike | None) == WeightLike | None
+    assert (hints["data"], hints["label"]) == (TableLike, LabelLike)
+    assert hints.get("sample_weight", WeightLike) == WeightLike
 
 
 @pytest.mark.parametrize("owner", [tb.Model, Client])

@@ -243,7 +243,7 @@ def test_many_columns_are_printed_in_a_few_lines(tmp_path):
     assert "x0, x1, x2 and 57 more   histogram   real numbers" in out
     out = fine("fit", "wide.csv", "--label", "y", "--only", "x3", "--dry-run", cwd=tmp_path)
     assert "x0, x1, x2 and 56 more   excluded    excluded by the user" in out
-    out = fine("tune", "wide.csv", "--label", "y", "--what", "weights", cwd=tmp_path)
+    out = fine("tune", "wide.csv", "--label", "y", "--what", "column_weights", cwd=tmp_path)
     assert "weights of 60 columns: " in out
     assert len(out.splitlines()) < 12
 

@@ -43,7 +43,7 @@ def test_tune_writes_a_better_model_and_says_why(folder):
 
 
 def test_one_step_only_and_the_other_ways(folder):
-    out = tally("tune", "films.csv", "--label", "rating", "-o", "w.tally", "--what", "weights", where=folder)
+    out = tally("tune", "films.csv", "--label", "rating", "-o", "w.tally", "--what", "column_weights", where=folder)
     assert (out.count("column weights"), out.count("interactions")) == (1, 0)
     assert "test part, " in tally(
         "tune", "films.csv", "--label", "rating", "-o", "v.tally", "--by", "validation", "--strengths", 3, where=folder

@@ -71,10 +71,10 @@ def test_copies_of_a_row_count_where_all_rows_are_judged():
 
 def test_the_estimate_has_the_corrections_of_tokens():
     options = {"label": "label", "families": {"text": "text:counts,tf=once,k=1"}}
-    tuned = tb.tune(reviews(1500), what=["text", "weights"], **options)
+    tuned = tb.tune(reviews(1500), what=["text", "column_weights"], **options)
     assert tuned.steps[-1].name == "corrections of tokens"
     change = tuned.steps[-1].after - tuned.steps[-1].before
-    without = tb.tune(reviews(1500), what="weights", **options)
+    without = tb.tune(reviews(1500), what="column_weights", **options)
     assert tuned.estimate.log_loss == pytest.approx(without.estimate.log_loss + change, abs=1e-12)
     assert tuned.log_loss[1] == tuned.estimate.log_loss
     assert tuned.log_loss[0] == without.log_loss[0]
@@ -100,7 +100,7 @@ def test_gains_are_those_over_the_default_model():
 @pytest.mark.parametrize("what", [None, "smoothing"])
 def test_noise_leaves_the_default_model_as_it_is(what):
     """Where there is nothing to find, at most a few of many sets find something by chance."""
-    options = {} if what is None else {"what": ["weights", what], "strengths": 7}
+    options = {} if what is None else {"what": ["column_weights", what], "strengths": 7}
     found = [tb.tune(noise(600, seed), label="y", **options) for seed in range(12)]
     kept = [
         own.model.column_weights == tb.fit(noise(600, seed), label="y").column_weights for seed, own in enumerate(found)
@@ -112,7 +112,7 @@ def test_noise_leaves_the_default_model_as_it_is(what):
 def test_hyperparameters_that_help_are_no_default_model():
     table = noise(600, 0, n_classes=2)
     table["z"] = [f"{y}{i}" for y, i in zip(table["y"], np.random.default_rng(1).integers(0, 60, 600), strict=True)]
-    tuned = tb.tune(table, label="y", what=["weights", "smoothing"], smoothing=500.0, strengths=7)
+    tuned = tb.tune(table, label="y", what=["column_weights", "smoothing"], smoothing=500.0, strengths=7)
     assert tuned.model.settings.smoothing_of("z") != 500.0
     assert not tuned.is_default
     assert tuned.log_loss[1] < tuned.log_loss[0]

@@ -85,7 +85,7 @@ def test_corrections_add_to_the_weights_of_tokens(family, weights, tmp_path):
 def test_tuning_finds_them_where_they_help_and_not_elsewhere():
     data, new = reviews(1500), reviews(500, seed=1)
     given = {"text": "text:counts,tf=once,k=1"}
-    tuned = tb.tune(data, label="label", what=["text", "weights"], families=given, rows=500)
+    tuned = tb.tune(data, label="label", what=["text", "column_weights"], families=given, rows=500)
     assert tuned.steps[-1].name == "corrections of tokens"
     assert tuned.steps[-1].after < tuned.steps[-1].before
     plain = tb.fit(data, label="label", families=given)
@@ -93,5 +93,5 @@ def test_tuning_finds_them_where_they_help_and_not_elsewhere():
     assert tb.evaluate(tuned.model, new).accuracy > tb.evaluate(plain, new).accuracy
     rng = np.random.default_rng(0)
     noise = {**data, "label": rng.choice(["down", "up"], 1500).tolist()}
-    useless = tb.tune(noise, label="label", what=["text", "weights"], families=given, rows=500)
+    useless = tb.tune(noise, label="label", what=["text", "column_weights"], families=given, rows=500)
     assert useless.model.settings.token_corrections is None

@@ -23,7 +23,7 @@ def copies(n, times, noise=0, seed=0):
 
 
 def test_copies_of_a_column_share_a_total_weight_of_one():
-    tuned = tb.tune(copies(2000, 4), label="y", what="weights")
+    tuned = tb.tune(copies(2000, 4), label="y", what="column_weights")
     weights = tuned.model.column_weights.table([f"x{i}" for i in range(4)], ["p", "q"])
     np.testing.assert_allclose(weights.sum(axis=0), 1.0, atol=0.15)
     assert (
@@ -101,9 +101,9 @@ def test_the_result_does_not_depend_on_the_batches(tmp_path, rows):
 def test_label_and_weight_can_be_arrays():
     table = copies(200, 3)
     y, w = table.pop("y"), np.full(200, 2.0)
-    tuned = tb.tune(table, y, sample_weight=w, what="weights")
+    tuned = tb.tune(table, y, sample_weight=w, what="column_weights")
     assert tuned.log_loss[1] <= tuned.log_loss[0]
-    named = tb.tune(table | {"y": y, "w": w}, label="y", sample_weight="w", what="weights")
+    named = tb.tune(table | {"y": y, "w": w}, label="y", sample_weight="w", what="column_weights")
     assert tuned.model.column_weights == named.model.column_weights
 
 
@@ -144,7 +144,7 @@ def test_progress_is_reported():
 
 
 def test_smoothing_families_prior_and_columns_are_tuned_on_request_only():
-    assert set(WHAT) - set(DEFAULT) == {"smoothing", "families", "prior", "columns"}
+    assert set(WHAT) - set(DEFAULT) == {"smoothing", "families", "class_smoothing", "columns"}
     table = mixed_frame(120)
     plain, tuned = tb.fit(table, label=LABEL), tb.tune(table, label=LABEL)
     assert tuned.curve == []
@@ -264,7 +264,7 @@ def leave_one_out_log_loss(model, table, label):
     return -log_p[np.arange(len(codes)), codes].mean()
 
 
-@pytest.mark.parametrize("what", ["smoothing", "families", "prior", "columns"])
+@pytest.mark.parametrize("what", ["smoothing", "families", "class_smoothing", "columns"])
 def test_the_reported_log_loss_is_that_of_the_model(what):
     """Before and after tuning, by leave-one-out on the same rows."""
     table = mixed_frame(150)
@@ -337,7 +337,7 @@ def test_log_likelihoods_of_long_texts_are_not_truncated():
     words = [f"w{i}" for i in range(40)]
     table = {"t": [" ".join(rng.choice(words[: 30 + 10 * (i % 2)], 300)) for i in range(60)], "y": ["p", "q"] * 30}
     options = {"label": "y", "families": {"t": "text:variant=counts,tf=count,k=0.01"}}
-    tuned = tb.tune(table, what="prior", **options)
+    tuned = tb.tune(table, what="class_smoothing", **options)
     assert tuned.log_loss[0] == pytest.approx(
         leave_one_out_log_loss(tb.fit(table, **options, column_weights=None), table, "y"), rel=1e-9, abs=1e-12
     )

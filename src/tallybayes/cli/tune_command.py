@@ -32,8 +32,8 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="WHAT",
-            help="weights, corrections, interactions, dependence, text, smoothing, families, prior or columns"
-            " (repeatable). [the first five]",
+            help="column_weights, corrections, interactions, dependence, text, smoothing, families, class_smoothing or"
+            " columns (repeatable). [the first five]",
         ),
     ] = None,
     seconds: Annotated[

@@ -53,16 +53,12 @@ class Plan:
 
 @with_options()
 def plan_fit(
-    data: TableLike,
-    label: LabelLike | None = None,
-    *,
-    sample_weight: WeightLike | None = None,
-    **options: Unpack[FitOptions],
+    data: TableLike, label: LabelLike = None, *, sample_weight: WeightLike = None, **options: Unpack[FitOptions]
 ) -> Plan:
     """The plan to fit a model in pieces.
 
     data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
-    label, weight: names of columns.
+    label, sample_weight: names of columns.
     {options}
 
     A column that has no value in these rows is not counted.
@@ -75,14 +71,14 @@ def plan_change(
     model: Model,
     data: TableLike | None = None,
     *,
-    label: LabelLike | None = None,
-    sample_weight: WeightLike | None = None,
+    label: LabelLike = None,
+    sample_weight: WeightLike = None,
     verb: Literal["learn", "forget"] = "learn",
 ) -> Plan:
     """The plan to let a model learn or forget rows in pieces.
 
     data: some of the rows, in which columns that are new to the model are found if it is to learn.
-    label, weight: names of columns, if they are not those that the model was fitted with.
+    label, sample_weight: names of columns, if they are not those that the model was fitted with.
     """
     if verb not in ("learn", "forget"):
         raise ParameterError("the verb learn or forget", got=verb)

@@ -31,7 +31,7 @@ __all__ = ["cross_validate"]
 @with_options()
 def cross_validate(
     data: TableLike,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     *,
     folds: int | None = None,
     seed: int = 0,

@@ -46,10 +46,10 @@ WITH_THEMSELVES = "the rows that the model has learned, each scored with itself"
 def evaluate(
     model: Model,
     data: TableLike,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     *,
     leave_one_out: bool | None = None,
-    sample_weight: WeightLike | None = None,
+    sample_weight: WeightLike = None,
     positive: Any = None,
 ) -> Evaluation:
     """Evaluate a model on labelled data; its own training rows are scored by models without them.

@@ -42,7 +42,7 @@ Rows = NDArray[np.int64]
 @with_options()
 def compare(
     data: TableLike,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     *,
     sizes: Iterable[int] | None = None,
     folds: int = 5,

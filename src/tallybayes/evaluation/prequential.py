@@ -68,7 +68,7 @@ class Prequential:
 
 @with_options(UNWEIGHTED)
 def prequential(
-    data: TableLike, label: LabelLike | None = None, *, every: int | None = None, **options: Unpack[FitOptions]
+    data: TableLike, label: LabelLike = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:
     """Evaluate a model on a stream: score each block of rows, then learn it.
 

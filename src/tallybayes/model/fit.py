@@ -24,11 +24,7 @@ __all__ = ["check_value", "finish_fit", "fit"]
 
 @with_options()
 def fit(
-    data: TableLike,
-    label: LabelLike | None = None,
-    *,
-    sample_weight: WeightLike | None = None,
-    **options: Unpack[FitOptions],
+    data: TableLike, label: LabelLike = None, *, sample_weight: WeightLike = None, **options: Unpack[FitOptions]
 ) -> Model:
     """Fit a naive Bayes model to a table.
 

@@ -30,7 +30,7 @@ __all__ = ["choose_threshold", "fit_calibration", "marked_stale"]
 
 
 def fit_calibration(
-    snapshot: Snapshot, data: Any, method: Any, *, label: Any, sample_weight: Any, leave_one_out: bool
+    snapshot: Snapshot, data: Any, method: Any, label: Any, sample_weight: Any, *, leave_one_out: bool
 ) -> Calibration:
     """The calibration fitted on some rows."""
     log_proba, codes, weights = _scores(

@@ -1,7 +1,6 @@
 """The model: what users hold.
 
-A facade over `state/`; answers come from snapshots (`scoring/`), changes from `model/update.py`, threads are kept apart
-by `model/current_state.py`.
+A facade: answers come from snapshots (`scoring/`), changes from `update.py`; `current_state.py` keeps threads apart.
 """
 
 from __future__ import annotations
@@ -218,12 +217,7 @@ class Model(GenerativeModel, ResultView):
             return snapshot.log_score(data)
 
     def leave_one_out(
-        self,
-        data: TableLike,
-        *,
-        label: LabelLike | None = None,
-        sample_weight: WeightLike | None = None,
-        calibrated: bool = True,
+        self, data: TableLike, *, label: LabelLike = None, sample_weight: WeightLike = None, calibrated: bool = True
     ) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model without it, (rows, classes).
 
@@ -237,9 +231,7 @@ class Model(GenerativeModel, ResultView):
         [-0.405, -0.405, -0.606, -0.606, -1.386]
         """
         with self.reading() as snapshot:
-            batches = snapshot.leave_one_out_batches(
-                data, label=label, sample_weight=sample_weight, calibrated=calibrated
-            )
+            batches = snapshot.leave_one_out_batches(data, label, sample_weight, calibrated=calibrated)
             return snapshot.joined(part for _, part in batches)
 
     def explain(self, data: TableLike) -> list[Explanation]:
@@ -249,9 +241,7 @@ class Model(GenerativeModel, ResultView):
 
     # Changes
 
-    def learn(
-        self, data: TableLike, *, label: LabelLike | None = None, sample_weight: WeightLike | None = None
-    ) -> Change:
+    def learn(self, data: TableLike, *, label: LabelLike = None, sample_weight: WeightLike = None) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
         return self._current.learn(data, label, sample_weight)
 
@@ -271,9 +261,7 @@ class Model(GenerativeModel, ResultView):
         """Take back a single row and its label."""
         return self._current.change([checked_row(row)], [label], None, -1)
 
-    def forget(
-        self, data: TableLike, *, label: LabelLike | None = None, sample_weight: WeightLike | None = None
-    ) -> Change:
+    def forget(self, data: TableLike, *, label: LabelLike = None, sample_weight: WeightLike = None) -> Change:
         """Subtract rows, all or nothing, bit for bit (histograms on their present grid, see `Change.notes`)."""
         return self._current.change(data, label, sample_weight, -1)
 
@@ -282,16 +270,14 @@ class Model(GenerativeModel, ResultView):
         data: TableLike,
         method: Literal["temperature", "isotonic"] = "temperature",
         *,
-        label: LabelLike | None = None,
-        sample_weight: WeightLike | None = None,
+        label: LabelLike = None,
+        sample_weight: WeightLike = None,
         leave_one_out: bool = True,
     ) -> Calibration:
         """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
-            found = fit_calibration(
-                snapshot, data, method, label=label, sample_weight=sample_weight, leave_one_out=leave_one_out
-            )
+            found = fit_calibration(snapshot, data, method, label, sample_weight, leave_one_out=leave_one_out)
         self.calibration = found
         return found
 
@@ -305,16 +291,15 @@ class Model(GenerativeModel, ResultView):
         maximise: Literal["f1"] | None = None,
         costs: Mapping[Any, Any] | None = None,
         budget: float | None = None,
-        label: LabelLike | None = None,
-        sample_weight: WeightLike | None = None,
+        label: LabelLike = None,
+        sample_weight: WeightLike = None,
         leave_one_out: bool = True,
     ) -> Decision:
         """Choose the threshold for the class `positive` on rows that the model has learned (by leave-one-out).
 
         By a constraint: at most so many (or such a share) of the rows of the class may get another answer
         (false_negatives), of the other rows this answer (false_positives), or of all rows (budget). Or the best one:
-        with the largest F1 of the class (maximise="f1"), or the lowest mean cost (costs as in `Decision`).
-        leave_one_out=False: new rows.
+        with the largest F1 (maximise="f1") or lowest mean cost (costs as in `Decision`). leave_one_out=False: new rows.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}

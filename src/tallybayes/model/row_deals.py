@@ -29,7 +29,7 @@ _MOST = 10  # deals
 def dealt_in_turn(snapshot: Snapshot, source: Source, label: Any, sample_weight: Any) -> list[Source]:
     """The rows of some data in the order of each deal.
 
-    label, weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
+    label, sample_weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
     """
     if isinstance(source, Stream) or not snapshot.state.selects_from_data:
         return [source]

@@ -34,7 +34,7 @@ def report(
     model: Model,
     data: TableLike,
     *,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     leave_one_out: bool | None = None,
     rows: int | None = None,
     tuning: Any = None,

@@ -260,7 +260,7 @@ class Snapshot:
         return source.good(table, lambda part: self._worked(part, work, unseen))
 
     def leave_one_out_batches(
-        self, data: Any, *, label: Any = None, sample_weight: Any = None, calibrated: bool = True
+        self, data: Any, label: Any = None, sample_weight: Any = None, *, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
         """Rows that were learned batch by batch, each with log P(class | row) by the model without it."""
         posterior, label = self.posterior_for(calibrated), self.label_or_default(label)

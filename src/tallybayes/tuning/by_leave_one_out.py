@@ -34,7 +34,7 @@ def by_leave_one_out(search: Search, what: Collection[str], source: Source, labe
     if "text" in what:
         search.texts()
         search.fit_temperature()
-    if "prior" in what and search.model.settings.class_prior == "empirical":
+    if "class_smoothing" in what and search.model.settings.class_prior == "empirical":
         search.prior([(f"k = {k:g}", search.model.with_settings(class_smoothing=k)) for k in _PRIORS])
         search.fit_temperature()
     if "columns" in what:

@@ -104,8 +104,8 @@ def importance(
     model: Model,
     data: TableLike,
     *,
-    label: LabelLike | None = None,
-    sample_weight: WeightLike | None = None,
+    label: LabelLike = None,
+    sample_weight: WeightLike = None,
     rows: int = 5000,
     seed: int = 0,
 ) -> Importance:

@@ -36,16 +36,16 @@ from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
-HYPERPARAMETERS = ("smoothing", "families", "text", "prior", "columns")
-WHAT = (*HYPERPARAMETERS, "weights", *TERMS)
-DEFAULT = ("text", "weights", *TERMS)
+HYPERPARAMETERS = ("smoothing", "families", "text", "class_smoothing", "columns")
+WHAT = (*HYPERPARAMETERS, "column_weights", *TERMS)
+DEFAULT = ("text", "column_weights", *TERMS)
 LEAST_ROWS = 10  # to tune on
 
 
 @with_options(UNWEIGHTED)
 def tune(
     data: TableLike,
-    label: LabelLike | None = None,
+    label: LabelLike = None,
     *,
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
@@ -54,13 +54,13 @@ def tune(
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-    sample_weight: WeightLike | None = None,
+    sample_weight: WeightLike = None,
     **options: Unpack[FitOptions],
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
 
-    what: some of "weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
-    "families", "prior", "columns". Corrections, interactions and dependence come with weights.
+    what: some of "column_weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
+    "families", "class_smoothing", "columns". Corrections, interactions and dependence come with column weights.
     seconds: the time that may be spent: when it is over, no other candidate is tried. None: as much as it takes.
     by: "leave-one-out"; "evidence" selects the smoothing of each column by its marginal likelihood, without the rows;
     "validation" splits the rows into three parts: each k of a grid is fitted on the first and evaluated on the second,
@@ -176,7 +176,7 @@ class _Tuned:
             return
         default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
-            first = self._search(*self._start, ("weights",))  # what is gained includes the hyperparameters
+            first = self._search(*self._start, ("column_weights",))  # what is gained includes the hyperparameters
             default, self._is_default = default if first is None else first.default, False
             if first is not None and not found.is_clearly_better(first):
                 losses = [search.judged.loss(search.joint) for search in (found, first)]

@@ -48,7 +48,7 @@ def test_a_server_that_is_stopped_under_load_keeps_all_it_has_acknowledged(tmp_p
             after = events[-1]["event"]
         assert acknowledged.items() <= found.items()
         assert {*found} - {*acknowledged} <= {key for key, _ in failed}
-        assert client.describe()["rows"] == 6 + len(found)
+        assert client.info()["rows"] == 6 + len(found)
         assert sorted(found.values()) == list(range(1, len(found) + 1))
 
 

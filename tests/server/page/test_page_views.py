@@ -70,7 +70,7 @@ def test_the_model_chooser_and_the_tabs_have_addresses(page):
 
 def test_the_model_is_shown_with_its_columns(page, demo_client):
     page.open("model/pets")
-    facts = demo_client.describe()
+    facts = demo_client.info()
     assert page.texts("section[aria-label=Classes] .p") == [str(n) for n in facts["class_counts"]]
     assert {"kilos", "colour", "likes", "indoors"} <= set(page.texts(".column-card h3"))
     assert page.text(".excluded").startswith("name")

@@ -35,11 +35,11 @@ def test_answers_are_those_of_the_model(client):
     assert client.predict_one(CAT) == model.predict_one(CAT)
     assert client.predict_proba_one(CAT) == model.predict_proba_one(CAT)
     assert client.predict_proba([]).shape == (0, 2)
-    assert client.sample(3, seed=5) == model.sample(3, seed=5).to_pylist()
-    assert client.schema()["label"] == "pet"
-    assert client.explain(CAT)[0]["probabilities"] == model.explain([CAT])[0].probabilities.tolist()
-    assert client.evaluate(PETS)["accuracy"] == tb.evaluate(model, PETS).accuracy
-    assert client.evaluate(PETS, leave_one_out=False)["accuracy"] == 1.0
+    assert client.sample(3, seed=5).equals(model.sample(3, seed=5))
+    assert client.schema.to_dict() == model.schema.to_dict()
+    assert client.explain_as_dicts(CAT)[0]["probabilities"] == model.explain([CAT])[0].probabilities.tolist()
+    assert client.evaluate_as_dict(PETS)["accuracy"] == tb.evaluate(model, PETS).accuracy
+    assert client.evaluate_as_dict(PETS, leave_one_out=False)["accuracy"] == 1.0
 
 
 def test_data_frames_and_columns_are_sent_as_arrow(client):
@@ -57,15 +57,18 @@ def test_data_frames_with_options(client):
     model, frame = pets(), pd.DataFrame(PETS)
     assert np.allclose(client.predict_interval(frame), model.predict_interval(frame))
     assert (
-        client.evaluate(frame, leave_one_out=True)["log_loss"] == client.evaluate(PETS, leave_one_out=True)["log_loss"]
+        client.evaluate_as_dict(frame, leave_one_out=True)["log_loss"]
+        == client.evaluate_as_dict(PETS, leave_one_out=True)["log_loss"]
     )
     client.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
     model.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
-    assert client.describe()["calibration"] == str(model.calibration)
-    client.decide(positive="dog", false_negatives=0, rows=frame)
-    assert "false negatives" in client.describe()["decision"]
-    client.decide(positive="dog", budget=1, rows=frame)
-    assert "at most 1 row: " in client.describe()["decision"]
+    assert client.info()["calibration"] == str(model.calibration)
+    client.decide(frame, "dog", false_negatives=0)
+    rule = model.decide(frame, "dog", false_negatives=0)
+    assert loads(client.download()).decision == rule
+    assert "false negatives" in client.info()["decision"]
+    client.decide(frame, "dog", budget=1, leave_one_out=False)
+    assert "at most 1 row: " in client.info()["decision"]
 
 
 def test_changes(client):
@@ -79,11 +82,13 @@ def test_changes(client):
     assert [event["kind"] for event in client.events()] == ["undo", "undo", "forget", "learn"]
     assert client.event(1)["data"] == NEW
     assert client.calibrate(PETS).rows >= 0
-    assert client.describe()["calibration"]
+    assert client.info()["calibration"]
     client.calibrate(None, "none")
-    client.decide(positive="dog", threshold=0.01)
-    assert client.predict_one(CAT) == "dog"
-    client.decide()
+    for rule in (tb.Decision("dog", 0.01), tb.Decision(costs={("dog", "cat"): 100}), tb.Decision(abstain=0.999)):
+        client.set_decision(rule)
+        assert loads(client.download()).decision == rule
+    assert client.predict_one({}) is None
+    client.set_decision(None)
     assert client.predict_one(CAT) == "cat"
     assert client.stream()["version"] == client.version
 

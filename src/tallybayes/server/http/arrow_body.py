@@ -8,6 +8,7 @@ types of which that is not easily said.
 
 from __future__ import annotations
 
+import io
 import struct
 from typing import Any
 
@@ -19,7 +20,7 @@ from tallybayes.errors import Described
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.row_limit import too_many_rows
 
-__all__ = ["expanded_size", "read_arrow"]
+__all__ = ["expanded_size", "read_arrow", "write_arrow"]
 
 _LONGEST = 2**28  # bytes of the values that rows share, each row with its own
 _POINTER = 8  # bytes of a member of a list as an object of Python, at least
@@ -28,6 +29,14 @@ _BATCH_FIELD, _COMPRESSION_FIELD = 1, 3  # of the tables DictionaryBatch and Rec
 _HEADER_FIELD = 2  # of the table Message
 # What damaged or unusual bytes raise: pyarrow raises NotImplementedError for types that it cannot read from a stream.
 _ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, struct.error)
+
+
+def write_arrow(table: pa.Table) -> bytes:
+    """A table as a stream of Arrow."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def read_arrow(content: bytes, most: int) -> pa.Table:

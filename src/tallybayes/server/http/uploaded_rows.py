@@ -8,15 +8,12 @@ small body could grow without bound, or run queries.
 from __future__ import annotations
 
 import datetime
-import io
 import json
 import sys
 import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
-
-import pyarrow as pa
 
 from tallybayes.arrays.chunks import split
 from tallybayes.cells.arrow import to_list
@@ -30,7 +27,7 @@ from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import temporary_copies
 from tallybayes.io.formats.statistics_file import statistics_kind
 from tallybayes.server.events.row_admission import MAX_NEW_COLUMNS
-from tallybayes.server.http.arrow_body import read_arrow
+from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.packed_content import packed_kind
 from tallybayes.server.http.parquet_body import read_parquet
 from tallybayes.server.http.work_stop import check_stop
@@ -110,10 +107,7 @@ def _check(body: bytes, n_rows: int) -> bytes:
         table = read_parquet(body, n_rows)
     else:
         return body
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+    return write_arrow(table)
 
 
 def _file_name(name: str, media_type: str) -> str:

@@ -6,7 +6,7 @@ Each route has its part as it is added (`http/endpoint.py`); the schemas are in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tallybayes.server.events.event_rows import ARROW, JSON, MODEL
@@ -105,16 +105,10 @@ def file_body() -> dict[str, Any]:
     return {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}, MODEL: {"schema": _BYTES}}}
 
 
-def answers(schema: str | None, *more: int, tables: bool = False) -> dict[str, Any]:
-    """The answers of a route: JSON by a schema (or tables too), and the problems it may answer with."""
+def answers(schema: str | None, *more: int, formats: Sequence[str] = ()) -> dict[str, Any]:
+    """The answers of a route: JSON by a schema or tables in some formats, and the problems it may answer with."""
     content: dict[str, Any] = {} if schema is None else {JSON: {"schema": _ref(schema)}}
-    if tables:
-        content |= {
-            NDJSON: {"schema": _TEXT},
-            CSV: {"schema": _TEXT},
-            TSV: {"schema": _TEXT},
-            ARROW: {"schema": _BYTES},
-        }
+    content |= {kind: {"schema": _BYTES if kind == ARROW else _TEXT} for kind in formats}
     return _responses(content, more)
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 from functools import partial
 from typing import Any, Literal
-
-import pyarrow as pa
 
 from tallybayes.errors import Described, ParameterError
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
@@ -94,12 +92,7 @@ def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None
     if given.media_type == ARROW:
         return given.content if given.arrow(most).num_rows else None
     table = given.table(snapshot, most)
-    if not table.num_rows:
-        return None
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+    return write_arrow(table) if table.num_rows else None
 
 
 def idempotency_key(call: Call) -> str | None:

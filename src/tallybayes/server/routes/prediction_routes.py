@@ -21,11 +21,12 @@ from tallybayes.server.events.event_rows import ARROW, JSON
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
+from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import NDJSON, RequestRows
+from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
 from tallybayes.server.live.live_model import LiveModel, Published
@@ -49,7 +50,7 @@ _MOST_SAMPLED = 10_000
     summary="Predict",
     parameters=[IF_MATCH],
     requestBody=rows_or_table("PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}),
-    responses=answers("Predictions", 400, 404, 406, 412, 413, 415, 422, tables=True),
+    responses=answers("Predictions", 400, 404, 406, 412, 413, 415, 422, formats=(NDJSON, CSV, TSV, ARROW)),
 )
 async def predict(call: Call) -> Answer:
     """The label of every row and the probabilities of all classes.
@@ -237,7 +238,7 @@ async def evaluate(call: Call) -> Answer:
         query("n", "The number of rows.", {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10}),
         query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
     ],
-    responses=answers("Sample", 404, 413, 422),
+    responses=answers("Sample", 404, 406, 413, 422, formats=(ARROW,)),
 )
 async def sample(call: Call) -> Answer:
     """A class from the class prior, then every column given the class."""
@@ -245,6 +246,7 @@ async def sample(call: Call) -> Answer:
     published = live.current
     n, seed = call.integer("n"), call.integer("seed")
     n = 10 if n is None else n
+    kind = answer_format(call, JSON, (JSON, ARROW))
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     n_columns = len(published.snapshot.state.schema.families)
@@ -253,8 +255,10 @@ async def sample(call: Call) -> Answer:
 
     def work() -> Answer:
         """Draw the rows and write the answer."""
-        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
-        found = {"model": live.name, "version": published.version, "rows": rows}
-        return Answer.of(found, headers=version_headers(live, published))
+        drawn, headers = published.model.sample(n, seed=seed), version_headers(live, published)
+        if kind == ARROW:
+            return Answer(write_arrow(drawn), ARROW, headers=headers)
+        found = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
+        return Answer.of(found, headers=headers)
 
     return await call.service.in_thread(work)

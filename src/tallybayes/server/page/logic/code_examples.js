@@ -34,7 +34,7 @@ export function codeExamples({ address, model, row, label, answer, needsKey }) {
         `client = Client(${JSON.stringify(address)}${withKey}, model=${JSON.stringify(model)})`,
         `row = ${pythonValue(row)}`,
         "print(client.predict([row]))",
-        "print(client.explain([row])[0])",
+        "print(client.explain_as_dicts([row])[0])",
         `learned = client.learn([{**row, ${JSON.stringify(label ?? "label")}: ${pythonValue(answer)}}])`,
         "client.undo(learned.event)",
       ].join("\n"),
