@@ -46,9 +46,8 @@ def main() -> None:
     both.forget(test)
     print(f"forgot them again: the same sums as before, bit for bit: {both.same_counts(model)}")
     halves = [tb.fit(part, label="species") for part in (train[::2], train[1::2])]
-    print(
-        f"two halves, fitted apart and merged: the same sums as the whole: {halves[0].merge(halves[1]).same_counts(model)}"
-    )
+    merged = halves[0].merge(halves[1])
+    print(f"two halves, fitted apart and merged: the same sums as the whole: {merged.same_counts(model)}")
 
     heading("In scikit-learn: the frame as it is, ten folds, nothing before it")
     features = penguins.drop(columns="species")
