@@ -72,7 +72,7 @@ def test_the_threshold_slider_updates_the_confusion_matrix(browser, model, path)
 
 def test_the_keyboard_moves_a_handle_to_the_probability_of_the_model(browser, model, path):
     opened(browser, path)
-    assert probability(browser) == pytest.approx(np.exp(model.log_prior()).min())
+    assert probability(browser) == pytest.approx(np.exp(model.snapshot().scorer.log_prior).min())
     handle = ruler(browser, "crop").find_element(By.CSS_SELECTOR, "[role=slider]")
     assert handle.get_attribute("aria-valuetext").startswith("missing")
     handle.send_keys(Keys.END)

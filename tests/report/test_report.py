@@ -259,7 +259,7 @@ def test_of_many_columns_the_most_informative_are_drawn_and_the_others_listed():
 
 def test_importance_on_held_out_rows_is_that_of_predictions_without_the_column(split):
     model, rows = split[0].with_settings(missing_as_value=False), split[1]  # a missing column tells nothing
-    p, prior = np.log(model.predict_proba(rows)), model.log_prior()
+    p, prior = np.log(model.predict_proba(rows)), model.snapshot().scorer.log_prior
     code = np.array([model.classes.index(row["species"]) for row in rows])
     for one in collect(model, rows).importance:
         alone = np.log(model.predict_proba([{one.column: row[one.column]} for row in rows]))
