@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Column, Flags
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
@@ -35,15 +34,13 @@ from tallybayes.tables.table import Table
 from tallybayes.tables.table import is_row as is_single_row
 from tallybayes.tally import Tally
 
-__all__ = ["BlockLayout", "RowLayout", "RowScorer", "kernel_entry", "n_few_rows"]
+__all__ = ["BlockLayout", "RowLayout", "RowScorer", "n_few_rows"]
 
 _ROWS = 256  # rows of a buffer; more than this are a table
 
 BlockLayout = tuple[Sequence[str], type[Column], Tally | None]  # columns, their kind, and the slots of their keys
 
 _PASS, _GENERAL = -2, -1  # instead of a place: pass over the value; leave the row to the general path
-_FLAG_CODES = {0: 0, 1: 1}  # 1, 1.0 and True are equal keys
-_KEY_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "boolean": (bool,)}
 
 
 def n_few_rows(data: Any) -> int:
@@ -60,15 +57,6 @@ def n_few_rows(data: Any) -> int:
     else:
         n_rows = len(data) if kind is list else 0
     return n_rows if n_rows <= _ROWS else 0
-
-
-def kernel_entry(place: int, name: str, column: type[Column], tally: Tally | None) -> Any:
-    """How the kernel `read_row` reads a value of a column: the place where it is put, and the codes of its keys."""
-    if column is Flags:
-        return place, _FLAG_CODES, (bool, int, float)
-    if tally is None or not tally.has_keys:
-        return place
-    return place, tally.key_slots(name), _KEY_TYPES.get(rough_kind(tally.any_key(name)), ())
 
 
 class RowLayout:
@@ -98,9 +86,9 @@ class RowLayout:
         index: dict[str, Any] = dict.fromkeys(self._unused, _PASS)
         index |= {name: _GENERAL for name, spec in specs if learns and spec.is_undecided}
         index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], _GENERAL)
-        for place, (name, (column, tally)) in enumerate(counted.items()):
+        for place, (name, (_, tally)) in enumerate(counted.items()):
             if name in families:  # otherwise its rows were forgotten, and the column would be new
-                index[name] = kernel_entry(place, name, column, tally)
+                index[name] = schema.columns[name].reader.kernel_entry(place, name, tally)
         in_order = dict.fromkeys([*schema.columns, *index])  # as rows have them: the kernel is fastest then
         self.index: Mapping[str, Any] = {name: index[name] for name in in_order if name in index}
         ends = list(itertools.accumulate((len(features) for features, _, _ in blocks), initial=0))

@@ -29,6 +29,7 @@ from tallybayes.errors import DataError, Described, warn
 from tallybayes.formatting import shown
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
+from tallybayes.tally import Tally
 
 __all__ = ["PART_CATEGORIES", "DatePartReader", "DateReader", "UnreadDates", "part_name", "part_of", "part_varies"]
 
@@ -83,6 +84,10 @@ class DatePartReader(Reader):
     def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Column:
         """Encode the part, which the table has as a column."""
         return self.values.encode(inputs, context)
+
+    def kernel_entry(self, place: int, name: str, tally: Tally | None) -> Any:
+        """As the values of the part are read, where a row has them."""
+        return self.values.kernel_entry(place, name, tally)
 
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """The column of dates, as it is."""

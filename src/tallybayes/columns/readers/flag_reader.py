@@ -20,9 +20,11 @@ from tallybayes.columns.readers.reader import ReadContext, Reader, check_column,
 from tallybayes.errors import DataError
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
+from tallybayes.tally import Tally
 
 __all__ = ["FlagReader", "as_flags"]
 
+_FLAG_CODES = {0: 0, 1: 1}
 _BOOLEAN = "a boolean (0, 1, true, false)"
 
 
@@ -45,6 +47,10 @@ class FlagReader(Reader):
         if (raw := inputs.get(context.name)) is None:
             return Flags(np.full(context.n_rows, np.nan))
         return as_flags(context.name, parse_text(raw, self.format, context))
+
+    def kernel_entry(self, place: int, name: str, tally: Tally | None) -> Any:
+        """The place, and the codes of 0 and 1, which are equal keys to false and true."""
+        return place, _FLAG_CODES, (bool, int, float)
 
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """The column, as booleans or by its format."""

@@ -26,12 +26,14 @@ from tallybayes.columns.readers.reader import ReadContext, Reader, check_column,
 from tallybayes.errors import DataError
 from tallybayes.tables.table import Raw, is_missing
 from tallybayes.tables.whole_numbers import has_fraction
+from tallybayes.tally import Tally
 
 __all__ = ["INTEGERS", "SPAN", "KeyReader", "as_codes", "as_codes_like", "check_key", "text_codes"]
 
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _KEYS = (str, bytes, bool, int, float, decimal.Decimal, uuid.UUID, np.generic, *_TIMES)
 _ONE_TYPE = {str, bytes, bool, int, float, np.str_, np.bool_, np.int64, np.int32, np.float64}  # equal means the same
+_KEY_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "boolean": (bool,)}
 _SHORT = 256  # texts in a list that is too short to be worth a call of the kernel
 SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
 INTEGERS = (np.int64, np.int32, np.int16, np.int8, np.uint8)
@@ -57,6 +59,12 @@ class KeyReader(Reader):
         if (raw := inputs.get(context.name)) is None:
             return Codes(np.full(context.n_rows, -1, np.int32), [])
         return as_codes_like(context.name, as_codes(context.name, raw), context.known_key, self.form)
+
+    def kernel_entry(self, place: int, name: str, tally: Tally | None) -> Any:
+        """The place, the slots of the keys in a tally, and the types of values that may be such keys."""
+        if tally is None or not tally.has_keys:
+            return place
+        return place, tally.key_slots(name), _KEY_TYPES.get(rough_kind(tally.any_key(name)), ())
 
     def to_dict(self) -> dict[str, Any]:
         """The form, where there is one."""

@@ -21,6 +21,7 @@ from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.families.family import Family
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
+from tallybayes.tally import Tally
 
 __all__ = ["UNREAD", "DatePart", "Purpose", "ReadContext", "Reader", "Unread", "check_column", "check_facts"]
 
@@ -85,6 +86,13 @@ class Reader(ABC):
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """The columns of a source of batches that it needs, and the type to read each as; None: as it is."""
         return {name: None}
+
+    def kernel_entry(self, place: int, name: str, tally: Tally | None) -> Any:
+        """How the kernel `read_row` reads a single value: the place where it is put, and the codes of its keys.
+
+        `kernels/reference/single_rows.py` defines what it does with that; any other value takes the general path.
+        """
+        return place
 
     def with_fractions(self) -> Reader:
         """The reader of numbers that are not all whole; any other reader as it is."""
