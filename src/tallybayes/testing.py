@@ -1,4 +1,4 @@
-"""Checks for authors of a family.
+"""Checks for authors of a family or a reader.
 
 A family is one file: a prior, a `Family`, a `Predictive`, and a `Tally` (usually `tallybayes.tally.Sums`).
 `check_family` checks every law that the rest of the library relies on and raises an AssertionError whose text is the
@@ -6,20 +6,29 @@ law that fails.
 
 >>> from tallybayes import Gaussian
 >>> check_family(Gaussian())
+
+A reader (`columns/readers/`) says how cells become what a family counts; `check_reader` does the same for it, on cells
+that its author gives.
+
+>>> from tallybayes.columns.readers.number_reader import NumberReader
+>>> check_reader(NumberReader(), [1.5, None, 7])
 """
 
+import itertools
+import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays.column import Column, Reals
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
+from tallybayes.columns.readers.reader import ReadContext, Reader
 from tallybayes.errors import UnsupportedError
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.tally import Tally
 from tallybayes.tally.tally import Arrays
 
-__all__ = ["CHECKS", "check_family"]
+__all__ = ["CHECKS", "READER_CHECKS", "check_family", "check_reader"]
 
 _N, _CLASSES = 40, 3
 
@@ -267,3 +276,99 @@ def check_family(family: Family | type[Family], *, seeds: int = 3) -> None:
             except AssertionError as error:
                 law = (check.__doc__ or check.__name__).strip()
                 raise AssertionError(f"{family}, seed {seed}: {law} {error}".rstrip()) from error
+
+
+class ReaderTrial:
+    """Cells of one column, and the values that a reader makes of some of them."""
+
+    def __init__(self, reader: Reader, cells: list[Any], family: Family | None) -> None:
+        self.reader, self.cells, self.family = reader, cells, family
+
+    def encode(self, rows: Any) -> Column:
+        """Read some of the cells."""
+        cells = [self.cells[row] for row in rows]
+        return self.reader.encode({"x": cells}, ReadContext("x", len(cells), self.family))
+
+    def values(self, rows: Any) -> list[Any]:
+        """The values of some of the cells, in a form that can be compared: missing ones are None."""
+        return _values_of(self.encode(rows))
+
+
+def cells_are_read_one_by_one(trial: ReaderTrial) -> None:
+    """A cell is read alone as among others, and in any order."""
+    rows = range(len(trial.cells))
+    together = trial.values(rows)
+    assert [trial.values([row])[0] for row in rows] == together
+    assert trial.values(reversed(rows)) == together[::-1]
+
+
+def no_cells_are_read(trial: ReaderTrial) -> None:
+    """A batch without rows is a column without rows."""
+    assert trial.values([]) == []
+
+
+def an_absent_column_is_missing(trial: ReaderTrial) -> None:
+    """A column that a table does not have is missing in every row."""
+    column = trial.reader.encode({}, ReadContext("x", 3, trial.family))
+    assert _values_of(column) == [None] * 3
+
+
+def readers_give_their_kind_of_column(trial: ReaderTrial) -> None:
+    """What a reader gives is the kind of column that it says."""
+    assert trial.reader.column is not None
+    assert isinstance(trial.encode(range(len(trial.cells))), trial.reader.column)
+
+
+def readers_are_written_and_read(trial: ReaderTrial) -> None:
+    """The facts of a reader are plain values from which it is made again."""
+    facts = json.loads(json.dumps(trial.reader.to_dict()))
+    assert facts["kind"] == trial.reader.kind
+    assert type(trial.reader).from_dict(facts) == trial.reader
+
+
+READER_CHECKS: tuple[Callable[[ReaderTrial], None], ...] = (
+    cells_are_read_one_by_one,
+    no_cells_are_read,
+    an_absent_column_is_missing,
+    readers_give_their_kind_of_column,
+    readers_are_written_and_read,
+)
+
+
+def check_reader(reader: Reader, cells: list[Any], *, family: Family | None = None) -> None:
+    """Check a reader by every law, on some cells; the error of a law that fails has its text.
+
+    cells: raw values that it should read, missing ones among them; family: whose options it needs (a tokeniser).
+    """
+    for check in READER_CHECKS:
+        try:
+            check(ReaderTrial(reader, list(cells), family))
+        except AssertionError as error:
+            raise AssertionError(f"{type(reader).__name__}: {check.__doc__}") from error
+
+
+def _values_of(column: Column) -> list[Any]:
+    """The values of a column row by row, None where they are missing."""
+    if isinstance(column, Bag):
+        return _bags_of(column.expanded())
+    if isinstance(column, Codes):
+        places = [int(code) - column.origin for code in column.codes]
+        return [column.keys[place] if 0 <= place < len(column.keys) else None for place in places]
+    if isinstance(column, Cells):
+        return [None if (cells < 0).all() else cells.tolist() for cells in column.codes]
+    values = column.values.astype(np.float64)
+    is_missing = np.isnan(values) | (isinstance(column, Flags) & (column.values.dtype.kind == "i") & (values == -1))
+    return [None if missing else value for value, missing in zip(values.tolist(), is_missing.tolist(), strict=True)]
+
+
+def _bags_of(bags: Bag) -> list[dict[Any, float] | None]:
+    """The tokens of every row and how often each occurs."""
+    tokens: Any = bags.keys
+    if hasattr(tokens, "packed"):  # a lexicon
+        content, ends = tokens.packed()
+        tokens = [content.tobytes()[a:b] for a, b in itertools.pairwise(ends.tolist())]
+    amounts = np.ones(len(bags.indices)) if bags.amounts is None else bags.amounts
+    rows = [slice(a, b) for a, b in itertools.pairwise(bags.indptr.tolist())]
+    found = [{tokens[i]: float(n) for i, n in zip(bags.indices[at], amounts[at], strict=True)} for at in rows]
+    present = np.ones(len(bags), bool) if bags.present is None else bags.present
+    return [bag if here else None for bag, here in zip(found, present, strict=True)]
