@@ -74,7 +74,9 @@ class CsvBlocks:
         """The first rows as text; None if there are none, or blank lines among them."""
         with self._opened() as (file, row_end):
             lines = list(takewhile(len, (_line(file) for _ in range(n_rows))))
-            open_after = list(accumulate(map(self._has_odd_quotes, lines), xor))  # whether lines end within quotes
+            has_quotes = bool(self._quote) and self._quote in b"".join(lines)
+            # whether each line ends within quotes
+            open_after = list(accumulate(map(self._has_odd_quotes, lines), xor)) if has_quotes else []
             n_lines, is_open = len(lines) - sum(open_after), bool(open_after and open_after[-1])
             while n_lines < n_rows and (line := _line(file)):
                 lines.append(line)
