@@ -9,12 +9,16 @@ type asked for, and at lines with more or fewer cells it stops with an error; th
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate, takewhile
+from operator import xor
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
@@ -27,6 +31,7 @@ __all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
 
 LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 
+_SHORT = 2**12  # bytes that are counted faster without NumPy
 _TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
@@ -68,7 +73,11 @@ class CsvBlocks:
     def first(self, n_rows: int) -> Any:
         """The first rows as text; None if there are none, or blank lines among them."""
         with self._opened() as (file, row_end):
-            lines, n_lines, is_open = [], 0, False
+            lines = list(takewhile(len, (_line(file) for _ in range(n_rows))))
+            has_quotes = bool(self._quote) and self._quote in b"".join(lines)
+            # whether each line ends within quotes
+            open_after = list(accumulate(map(self._has_odd_quotes, lines), xor)) if has_quotes else []
+            n_lines, is_open = len(lines) - sum(open_after), bool(open_after and open_after[-1])
             while n_lines < n_rows and (line := _line(file)):
                 lines.append(line)
                 is_open ^= self._has_odd_quotes(line)
@@ -92,18 +101,25 @@ class CsvBlocks:
 
     def _blocks(self, file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
         """Blocks of whole lines; a line that ends within quotes is continued by the next one."""
-        while start := file.read(n_bytes):
-            parts, is_open = [start, line := _line(file)], self._has_odd_quotes(start) ^ self._has_odd_quotes(line)
-            n_more = len(line)
+        while block := _whole_lines(file, n_bytes):
+            parts, n_more = [block], 0
+            is_open = self._has_odd_quotes(block)
             while is_open and n_more <= LONGEST_LINE and (line := _line(file)):
                 parts.append(line)
                 is_open ^= self._has_odd_quotes(line)
                 n_more += len(line)
-            yield b"".join(parts)
+            yield b"".join(parts)  # of one part: the part itself
 
     def _has_odd_quotes(self, lines: bytes) -> bool:
-        quote = self.text.dialect.quote
-        return quote is not None and lines.count(quote.encode()) % 2 == 1
+        if not self._quote or self._quote not in lines:
+            return False
+        if len(lines) < _SHORT:
+            return lines.count(self._quote) % 2 == 1
+        return int(np.count_nonzero(np.frombuffer(lines, np.uint8) == self._quote[0])) % 2 == 1
+
+    @cached_property
+    def _quote(self) -> bytes:
+        return (self.text.dialect.quote or "").encode()
 
     def _read(self, asked: Sequence[AskedColumn], block: bytes) -> tuple[bytes, Any]:
         """How the lines of a block end, and its columns."""
@@ -161,3 +177,14 @@ def _line(file: IO[bytes]) -> bytes:
     if len(line) > LONGEST_LINE + 1:
         raise UnusualLines("a long line")
     return line
+
+
+def _whole_lines(file: IO[bytes], n_bytes: int) -> bytes:
+    """The next lines, of about n_bytes together."""
+    if not file.seekable():
+        return file.read(n_bytes) + _line(file)
+    start = file.tell()
+    file.seek(n_bytes - 1, os.SEEK_CUR)
+    stop = file.tell() + len(_line(file))
+    file.seek(start)
+    return file.read(stop - start)  # at once: to join two parts would be a copy
