@@ -50,8 +50,8 @@ class Posterior:
 
     >>> posterior = Posterior(["a", "b"], np.log([0.5, 0.5]), decision=Decision(positive="b", threshold=0.1))
     >>> proba = np.exp(posterior.log_proba(np.array([[-1.2, -2.3], [-np.inf, -np.inf]])))
-    >>> proba.round(2).tolist(), posterior.answers(proba).tolist()
-    ([[0.75, 0.25], [0.5, 0.5]], ['b', 'b'])
+    >>> proba.round(2).tolist(), posterior.answer_codes(proba).tolist()
+    ([[0.75, 0.25], [0.5, 0.5]], [1, 1])
     """
 
     classes: Sequence[Any]
@@ -103,10 +103,6 @@ class Posterior:
         if log_score.min(initial=0.0) == -np.inf:
             best[np.isneginf(log_score).all(axis=1)] = self.log_prior.argmax()
         return best
-
-    def answers(self, proba: Floats) -> NDArray[Any]:
-        """The answers as labels, None where the decision rule abstains."""
-        return answers(proba, self.classes, self.decision)
 
 
 def answer_codes(proba: Floats, classes: Sequence[Any], decision: Decision | None) -> NDArray[np.int64]:
