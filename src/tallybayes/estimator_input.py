@@ -19,7 +19,8 @@ from tallybayes.cells.arrow import is_text_type
 from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
 from tallybayes.tables.input_kind import is_frame
-from tallybayes.tables.table import Table, is_missing, to_table
+from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.table import Table, to_table
 
 __all__ = ["TEXT", "InputForm", "read_input"]
 

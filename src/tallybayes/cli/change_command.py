@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.changed_model import edited_model
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, check_label_column, reads
+from tallybayes.cli.shared_options import Data, Debug, InputReader, Json, ModelFile, check_label_column, reads
 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
 
@@ -20,7 +20,9 @@ LabelValue = Annotated[
 
 
 @reads
-def learn(model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: Reader) -> None:
+def learn(
+    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+) -> None:
     """Add rows to a model, all of them or none.
 
     New classes, categories and columns are added to the model. If another command is changing the same file, this one
@@ -30,7 +32,9 @@ def learn(model: ModelFile, data: Data, *, label_value: LabelValue = None, json:
 
 
 @reads
-def forget(model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: Reader) -> None:
+def forget(
+    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+) -> None:
     """Remove rows from a model, all of them or none.
 
     The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
@@ -75,7 +79,7 @@ def merge(
     _print_change(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")
 
 
-def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
+def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: InputReader) -> None:
     from tallybayes.formatting import rows_of
     from tallybayes.tables.source import ConstantColumns
 

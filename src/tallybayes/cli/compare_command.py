@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, fit_options, fits
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, Reader, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, reads
 
 __all__ = ["COMMANDS", "compare"]
 
@@ -30,7 +30,7 @@ def compare(
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that shuffles the folds.")] = 0,
     fitting: dict[str, Any],
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Compare naive Bayes with logistic regression.
 

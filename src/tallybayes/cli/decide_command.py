@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.changed_model import InPlace, NewModel, changed_model, note_saved
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, ModelFile, Reader, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, ModelFile, class_named, loaded_model, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
@@ -36,7 +36,7 @@ def calibrate(
     output: NewModel = None,
     in_place: InPlace = False,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Calibrate the probabilities of a model.
 
@@ -107,7 +107,7 @@ def decide(
     output: NewModel = None,
     in_place: InPlace = False,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Set the decision rule of a model: a threshold, costs, or no answer below a probability.
 

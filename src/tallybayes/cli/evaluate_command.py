@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, class_named, loaded_model, reads
 from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def evaluate(
     ] = None,
     fitting: dict[str, Any],
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Evaluate a model, or cross-validate on data.
 

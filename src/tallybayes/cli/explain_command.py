@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, class_named, learned_model, reads
 
 __all__ = ["COMMANDS", "explain"]
 
@@ -32,7 +32,7 @@ def explain(
         str | None, typer.Option(metavar="CLASS", help="Evidence against this class. [the runner-up]")
     ] = None,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Explain a prediction: the evidence of every column.
 

@@ -9,7 +9,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, Reader, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, reads
 
 if TYPE_CHECKING:
     from tallybayes.columns.schema import Schema
@@ -46,7 +46,7 @@ def fit(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the families and stop; nothing is fitted.")] = False,
     sample_weight: SampleWeight = None,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Fit a model to data and save it in a file."""
     from tallybayes.errors import NONE, DataError, Described

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, SampleWeight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, check_label_column, loaded_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, check_label_column, loaded_model, reads
 
 __all__ = ["COMMANDS", "importance"]
 
@@ -27,7 +27,7 @@ def importance(
     rows: Annotated[int, typer.Option(metavar="N", help="Use at most N rows, drawn at random.")] = 5000,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Rank the columns of a model by importance.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, class_named, learned_model, reads
 
 __all__ = ["COMMANDS", "predict"]
 
@@ -45,7 +45,7 @@ def predict(
     ] = None,
     output: Output = None,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Predict the label of every row.
 

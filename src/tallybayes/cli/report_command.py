@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, LeaveOneOut, ModelFile, Reader, loaded_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, loaded_model, reads
 
 __all__ = ["COMMANDS", "report"]
 
@@ -35,7 +35,7 @@ def report(
         str | None, typer.Option(metavar="FILE", help="The output of tally tune --json, to plot its curve.")
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the report.")] = None,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Write an HTML report on a model and data: one file, to be opened in a browser.
 

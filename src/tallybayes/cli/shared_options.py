@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Data",
     "Debug",
+    "InputReader",
     "Json",
     "LeaveOneOut",
     "ModelFile",
     "Output",
-    "Reader",
     "adds",
     "check_label_column",
     "class_named",
@@ -100,7 +100,7 @@ _READING: dict[str, tuple[Any, Any]] = {  # the annotation and the default of ea
 }
 
 
-class Reader:
+class InputReader:
     """Opens data with the options for reading."""
 
     def __init__(self, **options: Any) -> None:
@@ -155,7 +155,7 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
     return decorate
 
 
-reads = adds("reader", _READING, Reader)
+reads = adds("reader", _READING, InputReader)
 
 
 def _flag_of(*names: str, help: str) -> Any:

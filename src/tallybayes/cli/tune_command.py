@@ -9,7 +9,7 @@ import typer
 from tallybayes.cli.fit_command import ModelOutput, model_path
 from tallybayes.cli.fit_options import Label, SampleWeight, fit_options, fits_unweighted
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, Reader, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, reads
 
 __all__ = ["COMMANDS", "tune"]
 
@@ -46,7 +46,7 @@ def tune(
     fitting: dict[str, Any],
     sample_weight: SampleWeight = None,
     json: Json = False,
-    reader: Reader,
+    reader: InputReader,
 ) -> None:
     """Fit a model and select column weights, corrections, interactions and hyperparameters.
 

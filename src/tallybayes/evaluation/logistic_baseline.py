@@ -18,7 +18,8 @@ from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.columns.batch import encode_columns, encode_inputs, with_date_parts
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats
-from tallybayes.tables.table import Table, is_missing
+from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.table import Table
 
 __all__ = ["Design", "Logistic"]
 

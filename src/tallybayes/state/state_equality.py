@@ -25,7 +25,7 @@ _COUNTED = (Status.USED, Status.INPUT)
 def same_schema(one: Schema, other: Schema) -> bool:
     """Whether two schemas read rows in the same way, whatever the reasons for their families.
 
-    >>> a, b = (Schema("y", {"x": ColumnSpec("x", None, reason, status=Status.BY_USER)}) for reason in ("", "no use"))
+    >>> a, b = (Schema("y", {"x": ColumnSpec.unused("x", Status.BY_USER, why)}) for why in ("", "no use"))
     >>> same_schema(a, b), same_schema(a, Schema("y"))
     (True, False)
     """

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combined, is_text_type, strings, to_list, to_numpy, valid_rows
 from tallybayes.storage.keys import key_text, text_key
-from tallybayes.tables.table import Raw, Table, column_values, is_missing
+from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.table import Raw, Table, column_values
 from tallybayes.tally.exact import require
 
 __all__ = ["cells_from_bytes", "cells_to_bytes"]

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.cells.arrow import combined, to_numpy
-from tallybayes.tables.table import Raw, is_masked, is_missing, is_number, plain_reals
+from tallybayes.tables.raw_values import is_masked, is_missing, is_number, plain_reals
+from tallybayes.tables.table import Raw
 
 __all__ = ["are_whole", "has_fraction"]
 

@@ -17,7 +17,8 @@ from tallybayes.cells.arrow import combined, to_list
 from tallybayes.columns.readers.key_reader import check_key, text_codes
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column
 from tallybayes.errors import DataError, Described
-from tallybayes.tables.table import Raw, is_missing, is_number
+from tallybayes.tables.raw_values import is_missing, is_number
+from tallybayes.tables.table import Raw
 
 __all__ = ["BagReader", "missing_bags"]
 

@@ -16,7 +16,8 @@ from tallybayes.arrays.array_types import Booleans, Integers
 from tallybayes.cells.arrow import combined, is_text_type, pc, strings, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
 from tallybayes.columns.readers.key_reader import text_codes
-from tallybayes.tables.table import Raw, is_masked, is_missing, is_number
+from tallybayes.tables.raw_values import is_masked, is_missing, is_number
+from tallybayes.tables.table import Raw
 
 __all__ = ["NO_DATE", "DateCells", "read_dates"]
 

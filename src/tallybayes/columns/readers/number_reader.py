@@ -18,8 +18,9 @@ from tallybayes.cells.unread_numbers import UnreadNumbers
 from tallybayes.columns.readers.raw_cells import text_of, unwrap, wrong_type
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
 from tallybayes.errors import DataError
+from tallybayes.tables.raw_values import is_missing, is_number, plain_reals
 from tallybayes.tables.source import Kind
-from tallybayes.tables.table import Raw, is_missing, is_number, plain_reals
+from tallybayes.tables.table import Raw
 
 __all__ = ["NumberReader", "as_reals", "number_format", "parse_text", "to_reals"]
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combined, is_text_type, strings, to_list, valid_rows
 from tallybayes.errors import DataError
-from tallybayes.tables.table import Raw, is_masked, is_missing, is_number
+from tallybayes.tables.raw_values import is_masked, is_missing, is_number
+from tallybayes.tables.table import Raw
 
 __all__ = ["is_array", "is_plain_number", "text_of", "unwrap", "wrong_type"]
 

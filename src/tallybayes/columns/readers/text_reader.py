@@ -25,7 +25,8 @@ from tallybayes.cells.arrow import combined, is_text_type, text_buffers, valid_r
 from tallybayes.columns.readers.bag_reader import missing_bags
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader, check_column
 from tallybayes.errors import DataError
-from tallybayes.tables.table import Raw, is_missing
+from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.table import Raw
 
 __all__ = ["TextReader", "to_documents"]
 

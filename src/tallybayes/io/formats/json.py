@@ -21,8 +21,9 @@ from tallybayes.io.formats.duckdb_connection import connect, first_line, sql_nam
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import HEAD, BadRows, Kind
-from tallybayes.tables.table import Table, is_number, to_table
+from tallybayes.tables.table import Table, to_table
 
 __all__ = ["Json"]
 

@@ -17,7 +17,7 @@ from tallybayes.errors import Described, FileError, TallyError, shorten
 from tallybayes.io.formats.arrow_file import ArrowFile
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
-from tallybayes.tables.table import is_missing
+from tallybayes.tables.raw_values import is_missing
 
 __all__ = ["StatisticsFile", "statistics_kind"]
 
