@@ -55,7 +55,7 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     """The columns that a model needs of a source of batches, and the type to read each as; None: as it is."""
     result: dict[str, Kind | None] = {}
     for name in schema.families:
-        result |= schema.columns[name].reader.source_types(name)
+        result.update(schema.columns[name].reader.source_types(name))
     for cell_input in _inputs(schema):
         if cell_input.column not in result:
             result |= _input_reader(schema, cell_input).source_types(cell_input.column)
@@ -106,9 +106,9 @@ def encode_columns(
     """
     table = with_date_parts(table, schema)
     encoder = _Encoder(table, schema, purpose, lexicons or {}, known_key)
-    plain = [name for name in schema.families if name not in schema.derived]
-    columns, _ = encoder.encode(plain, schema)
-    return {name: columns[name] for name in schema.families}
+    families, derived = schema.families, schema.derived
+    columns, _ = encoder.encode([name for name in families if name not in derived])
+    return {name: columns[name] for name in families} if derived else columns
 
 
 def encode_inputs(table: Table, schema: Schema) -> dict[str, Column]:
@@ -136,10 +136,11 @@ def read_batch(
         weights = None
     apart: set[str | None] = {weight} if isinstance(weight, str) else set()
     apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
-    names = [n for n in schema.families if n in table.columns and n not in apart and n not in schema.derived]
+    derived = schema.derived
+    names = [n for n in schema.families if n in table.columns and n not in apart and n not in derived]
     encoder = _Encoder(table, schema, Purpose.LEARN, {}, known_key, apart)
     more = {None: partial(find_labels, table, label, schema, known=known)}
-    columns, others = encoder.encode(names, schema, more)
+    columns, others = encoder.encode(names, more)
     labels = others.pop(None)
     sources = {name: column for (name, _), column in others.items() if name not in columns}
     return Batch(table.n_rows, columns, labels, weights, sources)
@@ -164,10 +165,10 @@ class _Encoder:
         self._lexicons, self._known_key, self._apart = lexicons, known_key, apart or set()
 
     def encode(
-        self, names: Sequence[str], schema: Schema, more: Mapping[Any, Callable[[], Any]] | None = None
+        self, names: Sequence[str], more: Mapping[Any, Callable[[], Any]] | None = None
     ) -> tuple[dict[str, Column], dict[Any, Any]]:
         """Columns of the table by name, derived ones behind them; and the results of other tasks and inputs."""
-        specs = schema.columns
+        specs = self._schema.columns
         tasks: dict[Any, Callable[[], Any]] = dict(more or {})
         tasks |= {name: partial(self._column, specs[name].reader, name) for name in names}
         tasks |= self.input_tasks()
