@@ -24,7 +24,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
@@ -32,12 +32,14 @@ from numpy.typing import NDArray
 
 from tallybayes import errors
 from tallybayes.client_body import dicts_of_arrow, packed_json, row_dicts, rows_body
-from tallybayes.columns.schema import Schema
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.formatting import shown
 from tallybayes.state.decision import Decision
 from tallybayes.typing import RowLike, TableLike
 from tallybayes.version import __version__
+
+if TYPE_CHECKING:
+    from tallybayes.columns.schema import Schema
 
 __all__ = ["Client", "RemoteChange", "ServerError"]
 
@@ -157,6 +159,8 @@ class Client:
     @property
     def schema(self) -> Schema:
         """The family of every column and the reason for it."""
+        from tallybayes.columns.schema import Schema  # which loads Arrow
+
         return Schema.from_dict(self._get("schema"))
 
     def info(self) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 from numpy.typing import NDArray
 
-from tallybayes.tables.source import Source
-from tallybayes.tables.table import Table
+if TYPE_CHECKING:  # they load Arrow
+    from tallybayes.tables.source import Source
+    from tallybayes.tables.table import Table
 
 __all__ = ["ArrayLike", "LabelLike", "RowLike", "TableLike", "WeightLike"]
 
@@ -60,21 +61,21 @@ _Path: TypeAlias = str | os.PathLike[str]
 RowLike: TypeAlias = Mapping[Any, Any]
 """One row: its values by the names of the columns. An absent column is a missing value."""
 
-TableLike: TypeAlias = (
-    _ArrowStream
-    | NDArray[Any]
-    | _SparseMatrix
-    | Mapping[Any, Any]
-    | Sequence[RowLike]
-    | Sequence[Sequence[Any]]
-    | _Path
-    | Sequence[_Path]
-    | _LazyFrame
-    | _Dataset
-    | Iterator[Any]
-    | Source
-    | Table
-)
+TableLike: TypeAlias = Union[
+    _ArrowStream,
+    NDArray[Any],
+    _SparseMatrix,
+    Mapping[Any, Any],
+    Sequence[RowLike],
+    Sequence[Sequence[Any]],
+    _Path,
+    Sequence[_Path],
+    _LazyFrame,
+    _Dataset,
+    Iterator[Any],
+    "Source",
+    "Table",
+]
 """Rows: a data frame of any kind, a NumPy or sparse matrix, dicts (of lists, or one per row), paths, globs or a query,
 a lazy frame, a dataset, an iterator of batches, or what `tallybayes.read` returns."""
 

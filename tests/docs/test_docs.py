@@ -71,6 +71,7 @@ def test_public_names():
         "Tuning",
         "importance",
         "tune",
+        "typing",
         "dropin",
         "Comparison",
         "Prequential",

@@ -8,7 +8,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.evaluate import plan_model
+from tallybayes.evaluation.evaluate import plan_fits
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.row_times import row_times
 from tallybayes.tables.table import to_table
@@ -27,8 +27,8 @@ ROWS = {
 def parts_of(rows, **request):
     """The part of every row, by a column that numbers the rows."""
     numbered = {**rows, "number": np.arange(len(rows["y"]))}
-    source, model, label = plan_model(numbered, "y", {"ignore": ["who", "number"]}, "")
-    plan = plan_folds(FoldRequest(**request), source, model, label)
+    source, fits = plan_fits(numbered, "y", {"ignore": ["who", "number"]}, "")
+    plan, label = plan_folds(FoldRequest(**request), source, fits.empty_model(), fits.label), fits.label
     found = np.full(len(rows["y"]), -9)
     for part, table in plan.tables(source, label):
         found[np.asarray(table.columns["number"])] = part
@@ -71,8 +71,8 @@ def test_the_hold_out_is_stratified_and_does_not_depend_on_the_order():
 def test_copies_of_a_row_are_on_both_sides():
     """Few categories: equal rows by chance must not all be held out."""
     rows = {"x": np.array(["u", "v"] * 200), "y": np.array(["a", "a", "b", "b"] * 100)}
-    source, model, label = plan_model(rows, "y", {}, "")
-    plan = plan_folds(FoldRequest(holdout=0.2), source, model, label)
+    source, fits = plan_fits(rows, "y", {}, "")
+    plan, label = plan_folds(FoldRequest(holdout=0.2), source, fits.empty_model(), fits.label), fits.label
     found = {part: set(map(str, table.columns["x"])) for part, table in plan.tables(source, label)}
     assert found == {0: {"u", "v"}, 1: {"u", "v"}}
 

@@ -116,7 +116,7 @@ def test_a_model_of_one_part_predicts_the_other_part_and_single_rows(name, tmp_p
     alone = [model.predict_proba(part([row], -1))[0].tolist() for row in rows[20:]]
     assert alone == whole.tolist()
     cells = {column: [row[j] for row in rows[20:]] for j, column in enumerate(header[:-1])}
-    formatted = [column for column in columns if model.schema.columns[column].format is not None]
+    formatted = [column for column in columns if model.schema.columns[column].reader.format is not None]
     if formatted == columns:  # text in memory is parsed by the same format
         assert model.predict_proba(cells).tolist() == whole.tolist()
     tb.evaluate(model, part(rows[20:]))

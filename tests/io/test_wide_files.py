@@ -105,7 +105,7 @@ def test_a_grid_is_coarsened_to_the_finest_level_that_fits():
     whole = tb.fit(values, label=y)
     parts = tb.fit(values[:LIMIT], label=y[:LIMIT])
     parts.learn(values[LIMIT:], label=y[LIMIT:])
-    assert parts == whole
+    assert parts.same_counts(whole)
 
 
 def test_a_wide_file_is_the_model_of_its_frame():

@@ -36,17 +36,17 @@ def by_refitting(table, row, **options):
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(table=rows, smoothing=st.sampled_from([0.3, 1.0, 4.0]), class_prior=st.sampled_from(["empirical", "uniform"]))
-def test_leaving_out_is_refitting(table, smoothing, prior):
+def test_leaving_out_is_refitting(table, smoothing, class_prior):
     labels = [one[LABEL] for one in table]
     assume(len(set(labels) - {None}) >= 2)
-    model = fitted(table, smoothing=smoothing, class_prior=prior)
+    model = fitted(table, smoothing=smoothing, class_prior=class_prior)
     left = np.exp(model.leave_one_out(table))
     assert np.isfinite(left).all()
     for row, label in enumerate(labels):
         if (
             label is None or labels.count(label) > 1
         ):  # a class that goes with its only row stays one when it is left out
-            expected = by_refitting(table, row, smoothing=smoothing, class_prior=prior)
+            expected = by_refitting(table, row, smoothing=smoothing, class_prior=class_prior)
             np.testing.assert_allclose(left[row], expected, rtol=1e-7, atol=1e-9)
 
 

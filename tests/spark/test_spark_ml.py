@@ -117,7 +117,7 @@ def test_params_are_those_of_spark_ml_and_the_options_of_fit(java):
     estimator = NaiveBayesEstimator(labelCol="pet", weightCol=None, numeric=tb.Gaussian(), columnWeights=None)
     assert not estimator.isSet("weightCol")
     assert estimator.fit_options() == {"numeric": "gaussian", "column_weights": None}
-    assert estimator.setPriorSmoothing(2).getPriorSmoothing() == 2
+    assert estimator.setClassSmoothing(2).getClassSmoothing() == 2
     assert estimator.getSmoothing() == "auto"
     for param in OPTION_PARAMS:
         assert f"{param}: " in estimator.explainParams()

@@ -69,7 +69,7 @@ def test_merging_keeps_the_left_settings(a, b):
     "changes",
     [
         {"smoothing": 2.0},
-        {"prior": "uniform"},
+        {"class_prior": "uniform"},
         {"class_weight": "balanced"},
         {"column_weights": tb.ColumnWeights({"real": 0.5})},
         {"calibration": tb.Calibration("temperature", 2.0)},

@@ -92,7 +92,7 @@ def only(schema: Schema, family: Family, names: list[str]) -> Schema:
     result.columns = {
         name: spec
         if spec.family is None
-        else dataclasses.replace(spec, family=family)
+        else spec.with_family(family)
         if name in names
         else spec.without_family(Status.BY_TUNING)
         for name, spec in schema.columns.items()

@@ -87,7 +87,7 @@ def assert_problem(found, status, words):
 DECISIONS = [
     ({"positive": "cow", "threshold": 0.5}, "class"),
     ({"positive": "cat"}, "threshold"),
-    ({"threshold": 0.5}, "label"),
+    ({"threshold": 0.5}, "positive and threshold together"),
     ({"positive": "cat", "threshold": 2}, "threshold"),
     ({"abstain": 7}, "abstain"),
     ({"costs": 7}, "costs"),

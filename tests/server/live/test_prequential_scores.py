@@ -20,7 +20,7 @@ NEW = [
 @pytest.mark.parametrize("families", [{"weight": "gaussian"}, {"weight": "histogram"}])
 def test_dicts_and_tables_have_the_same_scores(label, families):
     snapshot = tb.fit(ROWS, label=label, families=families).snapshot()
-    assert snapshot.log_joint_of_few(NEW) is not None
+    assert snapshot.log_score_of_few(NEW) is not None
     dicts, table, parts = (
         score_rows(snapshot, data) for data in ([NEW], [pa.Table.from_pylist(NEW)], [[row] for row in NEW])
     )

@@ -22,7 +22,7 @@ class CellsReader(Reader):
     """The cells of several inputs; they are cut once for all derived columns of a table (`columns/batch.py`).
 
     >>> age = CellInput("age", edges=(25.0,))
-    >>> CellsReader((age,)).encode({age: np.array([0, 1], np.int16)}, ReadContext("ages", 2)).values.tolist()
+    >>> CellsReader((age,)).encode({age: np.array([0, 1], np.int16)}, ReadContext("ages", 2)).codes.tolist()
     [[0], [1]]
     """
 

@@ -45,7 +45,7 @@ class KeyReader(Reader):
     """Categories.
 
     >>> reader, context = KeyReader(KeyForm(("no", "yes"))), ReadContext("smokes", 3, known_key="no")
-    >>> column = reader.encode({"smokes": [True, None, 0]}, context)
+    >>> column = reader.encode({"smokes": [True, None, False]}, context)
     >>> column.keys, column.codes.tolist()
     (['yes', 'no'], [0, -1, 1])
     """
