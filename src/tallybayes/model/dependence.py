@@ -23,7 +23,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
-from tallybayes.tables.source import BadRows, Source, Whole
+from tallybayes.tables.source import BadRows, Source, TableSource
 from tallybayes.tables.table import Table, concatenated
 
 __all__ = ["with_one_dependence"]
@@ -62,9 +62,9 @@ def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[d
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
     codes = find_labels(head, label, schema).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
-    rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
+    rows = TableSource(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()
-    parts = [part for part, _ in rows.good(rows.head(), lambda part: encode_columns(part, schema))]
+    parts = [part for part, _ in rows.work_on_good_rows(rows.head(), lambda part: encode_columns(part, schema))]
     if not parts:
         return {}, codes[:0]
     kept = np.concatenate([part.rows for part in parts if part.rows is not None])

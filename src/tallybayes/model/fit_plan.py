@@ -11,8 +11,8 @@ from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.key_plan import add_key_forms, first_cells
 from tallybayes.model.label_plan import plan_label
+from tallybayes.model.learning_steps import Weighting
 from tallybayes.model.model import Model
-from tallybayes.model.weighting import Weighting
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.option_domains import WEIGHTS

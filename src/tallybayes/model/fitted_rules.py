@@ -17,8 +17,8 @@ from tallybayes.columns.label import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
+from tallybayes.model.fold_orders import order_rows_for_folds
 from tallybayes.model.learned_rows import LearnedRows
-from tallybayes.model.row_deals import dealt_in_turn
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -98,7 +98,7 @@ def _scores(
 
         sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
         source, label, sample_weight = as_columns(source, label, sample_weight)
-        deals = dealt_in_turn(snapshot, source, label, sample_weight) if in_deals else [source]
+        deals = order_rows_for_folds(snapshot, source, label, sample_weight) if in_deals else [source]
         n_deals, own = len(deals), {"label": label, "sample_weight": sample_weight, "calibrated": calibrated}
         scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **own) for deal in deals)
     else:

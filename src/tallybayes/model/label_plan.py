@@ -20,7 +20,7 @@ from tallybayes.columns.label_bins import LabelBins
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
 from tallybayes.formatting import rows_of, shown
-from tallybayes.tables.source import BadRows, Source, Stream, Whole
+from tallybayes.tables.source import BadRows, Source, Stream, TableSource
 from tallybayes.tables.table import Raw, raw_column
 
 __all__ = ["label_notes", "plan_label", "warn_about_classes"]
@@ -69,7 +69,7 @@ def _numbers(source: Source, label: Any, column: str | None, *, whole: bool) -> 
         return label_numbers("label", raw_column(label))
     head = source.head()
     found = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
-    if not whole or isinstance(source, (Whole, Stream)):
+    if not whole or isinstance(source, (TableSource, Stream)):
         return found
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     tables = source.batches({column: "number"})

@@ -20,7 +20,7 @@ from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.source import Source, TableSource
 from tallybayes.tables.table import Table
 
 __all__ = ["RowCounter", "grown_schema"]
@@ -39,7 +39,7 @@ class RowCounter:
     def count(self, source: Source) -> CountedRows:
         """Count all rows of a source."""
         label, weight, columns = self._plan.label, self._plan.weight, None
-        if not isinstance(source, Whole):
+        if not isinstance(source, TableSource):
             if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
                 raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
             source.missing = self.rows.schema.missing if source.missing is None else source.missing
@@ -48,7 +48,7 @@ class RowCounter:
         for given in source.batches(columns):
             self._grow(given)
             table = with_date_parts(given, self.rows.schema, self.rows.unread_dates)
-            for part, (statistics, n_missing) in source.good(table, self._counted):
+            for part, (statistics, n_missing) in source.work_on_good_rows(table, self._counted):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:
                     self.rows.statistics.bound()

@@ -32,7 +32,7 @@ from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tables.source import BadRows, Source, Stream, Whole, as_columns
+from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_columns
 from tallybayes.tables.table import Table
 from tallybayes.weights.weight_selection import select_weights
 
@@ -70,7 +70,7 @@ def log_proba_of_training_rows(
                     result[rows] = _log_proba(own, part.take(rows), snapshot, calibrated=calibrated)
             return result
 
-        yield from source.good(table, work)
+        yield from source.work_on_good_rows(table, work)
 
 
 class _Folds:
@@ -93,7 +93,7 @@ class _Folds:
         result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
-            for part, parts in source.good(table, self._counted_apart):
+            for part, parts in source.work_on_good_rows(table, self._counted_apart):
                 self._of_batch[number][1][self._positions(part, number)] = parts[0]
                 for own, rows in zip(result, parts[1], strict=True):
                     if rows is not None:
@@ -125,7 +125,7 @@ class _Folds:
         for number in range(_FOLDS):
             rows = np.flatnonzero(fold == number)
             counter = RowCounter(plan, grows=False, sample=RowSample())
-            result.append(counter.count(Whole(part.take(rows))) if len(rows) else None)
+            result.append(counter.count(TableSource(part.take(rows))) if len(rows) else None)
         return fold, result
 
 

@@ -22,7 +22,7 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, ParameterError, TallyError
 from tallybayes.tables.table import RowOrigin, Table, is_row, raw_column, to_table
 
-__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
+__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "TableSource", "as_columns"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
@@ -88,7 +88,7 @@ class Source(ABC):
         finally:
             self.bad = bad
 
-    def good(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
+    def work_on_good_rows(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
         """The result of `work` for a table, or for its good rows if bad rows are skipped; errors name file and line.
 
         A part that fails is halved until the bad rows are alone, so that a few bad rows cost little.
@@ -102,11 +102,11 @@ class Source(ABC):
                 self.bad.add(table.located(error) if self.bad.wants_more else error, table)
                 return
             half = table.n_rows // 2
-            yield from self.good(table.part(0, half), work)
-            yield from self.good(table.part(half, table.n_rows), work)
+            yield from self.work_on_good_rows(table.part(0, half), work)
+            yield from self.work_on_good_rows(table.part(half, table.n_rows), work)
 
 
-class Whole(Source):
+class TableSource(Source):
     """A table in memory."""
 
     def __init__(self, table: Table) -> None:
@@ -124,7 +124,7 @@ class Whole(Source):
 class ConstantColumns(Source):
     """Another source with more columns that have the same value in every row, such as the label of a mail.
 
-    >>> source = ConstantColumns(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
+    >>> source = ConstantColumns(TableSource(to_table({"a": [1, 2]})), {"label": "ham"})
     >>> [table.columns["label"].to_pylist() for table in source.batches()]
     [['ham', 'ham']]
     """
@@ -223,11 +223,11 @@ def as_columns(
         if given is None or isinstance(given, (str, int, float)):
             names[word] = given
             continue
-        if not isinstance(source, Whole):
+        if not isinstance(source, TableSource):
             raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(given))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
         bad = source.bad
-        source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
+        source = TableSource(replace(table, columns={**table.columns, name: raw_column(given)}))
         source.bad, names[word] = bad, name
     return source, names[words[0]], names[words[1]]

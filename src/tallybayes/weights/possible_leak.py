@@ -21,7 +21,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.errors import warn
-from tallybayes.weights.held_out import HeldOutEvidence
+from tallybayes.weights.held_out_evidence import HeldOutEvidence
 
 __all__ = ["PossibleLeak", "possible_leaks", "warn_of_leaks"]
 

@@ -19,7 +19,7 @@ from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.value_correction import FARTHEST, ValueCorrection
-from tallybayes.weights.held_out import HeldOutEvidence, held_out_evidence
+from tallybayes.weights.held_out_evidence import HeldOutEvidence, held_out_evidence
 from tallybayes.weights.possible_leak import warn_of_leaks
 from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
 

@@ -19,13 +19,13 @@ from tallybayes.tables.input_kind import has_attribute, library_of
 from tallybayes.tables.table import Table
 from tallybayes.tally import Exact
 
-__all__ = ["SingleRowLearner"]
+__all__ = ["InPlaceLearner"]
 
 _LABELS = (str, bool, int, float)
 _ROWS = 2**62  # counts below this have room for more single rows than there will ever be
 
 
-class SingleRowLearner:
+class InPlaceLearner:
     """Adds rows to the statistics of a state in place, as long as its schema, labels and tallies stay the same."""
 
     def __init__(self, state: ModelState) -> None:
