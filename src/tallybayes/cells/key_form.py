@@ -59,11 +59,11 @@ class KeyForm:
             raise ParameterError("two words that mean false and true, or 1, or 1.0", got=list(self.words))
 
     @classmethod
-    def from_list(cls, given: Any) -> KeyForm | None:
+    def from_list(cls, words: Any) -> KeyForm | None:
         """The form from a list of words, as it is written to files; None from None."""
-        if given is not None and not (isinstance(given, list) and all(isinstance(word, str) for word in given)):
-            raise ParameterError("a list of words that say how keys are written", got=given)
-        return None if given is None else cls(tuple(given))
+        if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("a list of words that say how keys are written", got=words)
+        return None if words is None else cls(tuple(words))
 
     @classmethod
     def of(cls, keys: Collection[Any]) -> KeyForm | None:

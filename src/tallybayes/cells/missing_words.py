@@ -67,11 +67,11 @@ class MissingWords:
         if (marks & _SPACE).any():
             cells = pc.utf8_trim_whitespace(cells)
             marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
-        found = self._words_among(cells, np.flatnonzero(marks & _WORD))
-        if not len(found):
+        words = self._words_among(cells, np.flatnonzero(marks & _WORD))
+        if not len(words):
             return cells
         there = np.ones(len(cells), bool)
-        there[found] = False
+        there[words] = False
         return pc.if_else(_booleans(there), cells, pa.nulls(1, cells.type)[0])
 
     def n_none(self, cells: Any, cleaned: Any) -> int:
@@ -89,8 +89,8 @@ class MissingWords:
         hits = pc.is_in(
             pc.utf8_lower(cells.take(integers(rows))), value_set=strings(sorted(self.folded)).cast(cells.type)
         )
-        found: NDArray[np.int64] = rows[to_numpy(hits)]
-        return found
+        result: NDArray[np.int64] = rows[to_numpy(hits)]
+        return result
 
     @cached_property
     def _first_bytes(self) -> Bytes:
@@ -133,8 +133,8 @@ def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
 def _marks(cells: Any, first: Bytes, last: Bytes, longest: int) -> Bytes:
     """What cells of text may be, by how they begin and end; nulls are not told apart."""
     bounds, content, _ = text_buffers(cells)
-    found: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
-    return found
+    marks: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
+    return marks
 
 
 def _booleans(values: NDArray[np.bool_]) -> Any:

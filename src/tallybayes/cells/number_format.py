@@ -122,24 +122,24 @@ class NumberFormat:
         return plain | ({"words": list(self.words)} if self.words else {})
 
     @classmethod
-    def from_dict(cls, given: Any) -> NumberFormat:
+    def from_dict(cls, facts: Any) -> NumberFormat:
         """The format from plain values, checked.
 
         >>> NumberFormat.from_dict({"decimal": ",", "unit": "%"})
         NumberFormat(decimal=',', thousands='', unit='%', words=())
         """
-        if not isinstance(given, Mapping) or given.keys() - _KEYS or not isinstance(given.get("words", []), list):
-            raise ParameterError("a format of numbers: decimal, thousands, unit and words", got=given)
+        if not isinstance(facts, Mapping) or facts.keys() - _KEYS or not isinstance(facts.get("words", []), list):
+            raise ParameterError("a format of numbers: decimal, thousands, unit and words", got=facts)
         return cls(
-            given.get("decimal", "."), given.get("thousands", ""), given.get("unit", ""), tuple(given.get("words", ()))
+            facts.get("decimal", "."), facts.get("thousands", ""), facts.get("unit", ""), tuple(facts.get("words", ()))
         )
 
 
 def _with_infinities(numbers: Any, cells: Any) -> Any:
     """Numbers with the infinities among the cells, which are refused later as they are in plain columns."""
     for pattern, value in _INFINITIES.items():
-        found = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
-        numbers = pc.if_else(found, value, numbers)
+        matches = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
+        numbers = pc.if_else(matches, value, numbers)
     return numbers
 
 

@@ -89,8 +89,8 @@ def not_numbers(n: int, words: Mapping[str, int]) -> str:
     >>> not_numbers(12, {"unknown": 9, "refused": 3})
     '12 cells are not numbers and were treated as missing: unknown (9), refused (3)'
     """
-    one = n == 1
-    verbs = "cell is not a number and was" if one else "cells are not numbers and were"
+    is_single = n == 1
+    verbs = "cell is not a number and was" if is_single else "cells are not numbers and were"
     return f"{n:,} {verbs} treated as missing: {listed(words)}"
 
 

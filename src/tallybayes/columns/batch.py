@@ -239,7 +239,7 @@ class _Encoder:
 
 def _inputs(schema: Schema) -> list[CellInput]:
     """The inputs of the derived columns, each once."""
-    return list(dict.fromkeys(one for spec in schema.derived.values() for one in spec.reader.inputs))
+    return list(dict.fromkeys(cell_input for spec in schema.derived.values() for cell_input in spec.reader.inputs))
 
 
 def _input_reader(schema: Schema, cell_input: CellInput) -> Reader:

@@ -46,7 +46,7 @@ _REASONS = {
 }
 
 _SAMPLE = 1000  # distinct texts that are parsed to recognise a column
-_FEW = 20  # below this many cells a single odd word is a larger share
+_FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
 _TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
@@ -102,10 +102,10 @@ def are_dates(texts: Mapping[str, int]) -> bool:
     """
     some = list(itertools.islice(((text, n) for text, n in texts.items() if text.strip()), _SAMPLE))
     total = sum(n for _, n in some)
-    if not total or not any(_is_date(text) for text, _ in some[:_FEW]):
+    if not total or not any(_is_date(text) for text, _ in some[:_FEW_CELLS]):
         return False
     n_dates = sum(n for text, n in some if _is_date(text))
-    return n_dates >= (_SHARE if total >= _FEW else _SHARE_OF_FEW) * total
+    return n_dates >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total
 
 
 def _is_date(text: str) -> bool:

@@ -47,8 +47,8 @@ _DATES = "dates and times"
 _DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
-_FEW = 100  # rows that mostly tell whether numbers are only 0 and 1
-_MANY = 100  # distinct integers from which their number is not mentioned
+_FEW_ROWS = 100  # rows that mostly tell whether numbers are only 0 and 1
+_MANY_INTEGERS = 100  # distinct integers from which their number is not mentioned
 # Thai, Khmer, Chinese ...
 _NO_SPACES = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 _SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
@@ -153,9 +153,9 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
     if values.dtype == np.bool_:
         return ColumnSpec(name, Bernoulli(), _BOOLEANS)
     integral = values.dtype.kind in "iu" if integral is None else integral
-    if not integral and has_fraction(values[:_FEW]):  # mostly: then nothing else can be true
+    if not integral and has_fraction(values[:_FEW_ROWS]):  # mostly: then nothing else can be true
         return ColumnSpec(name, numeric, _REALS)
-    for part in (values[:_FEW], values[:SAMPLE], values):
+    for part in (values[:_FEW_ROWS], values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if not np.all((there == 0) | (there == 1)):
             break
@@ -180,7 +180,7 @@ def _describe_numbers(values: np.ndarray, integral: bool) -> str:
     if not integral and not len(there):
         return _REALS
     n_values = len(np.unique(there))
-    return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"
+    return f"integers, {_distinct(n_values)}" if n_values < _MANY_INTEGERS else "integers"
 
 
 def _distinct(n_values: int) -> str:

@@ -38,21 +38,21 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     if schema.derived:
         return schema
     head = with_date_parts(source.head(), schema, UnreadDates())
-    own = {name: field for name, field in schema.columns.items() if field.family and field.family.column in _KINDS}
-    columns, codes = _encoded(source, head, Schema(None, own), label)
+    specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
+    columns, codes = _encoded(source, head, Schema(None, specs), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
     if not (codes >= 0).any():
         raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
     if len(inputs) < 2:
-        got = [found.column for found in inputs]
+        got = [cell_input.column for cell_input in inputs]
         raise ParameterError("two or more columns of numbers, booleans or categories for dependence 'one'", got=got)
     name = _NAME
     while name in head.columns:
         name += "_"
-    check_pairs(name, sum(found.n_cells for found in inputs), int(codes.max()) + 1)
+    check_pairs(name, sum(cell_input.n_cells for cell_input in inputs), int(codes.max()) + 1)
     result = schema.copy()
-    for found in inputs:
-        result.columns[found.column] = own[found.column].without_family(Status.INPUT, f"input of {name!r}")
+    for cell_input in inputs:
+        result.columns[cell_input.column] = specs[cell_input.column].without_family(Status.INPUT, f"input of {name!r}")
     reason = "each column depends on the class and one other column"
     result.columns[name] = ColumnSpec(name, OneDependence(), reason, CellsReader(inputs))
     return result

@@ -80,8 +80,8 @@ def check_value(model: Model, label: Any, source: Source) -> None:
 
 def _check_class_weight(model: Model) -> None:
     """Raise a ParameterError if a class with a weight is not a class of the data."""
-    given = model.settings.class_weight
-    for label in given if isinstance(given, Mapping) and model.classes else ():
+    weights = model.settings.class_weight
+    for label in weights if isinstance(weights, Mapping) and model.classes else ():
         if label not in model.classes:
             hint = did_you_mean(label, model.classes, "classes")
             raise ParameterError("class_weight for classes of the data", got=label, hint=hint)

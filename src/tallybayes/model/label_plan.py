@@ -68,9 +68,9 @@ def _numbers(source: Source, label: Any, column: str | None, *, whole: bool) -> 
     if column is None:
         return label_numbers("label", raw_column(label))
     head = source.head()
-    found = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
+    numbers = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
     if not whole or isinstance(source, (TableSource, Stream)):
-        return found
+        return numbers
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     tables = source.batches({column: "number"})
     parts = [label_numbers(column, table.columns[column]) for table in tables if column in table.columns]

@@ -104,7 +104,7 @@ def setting_rows(state: ModelState) -> list[list[str]]:
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
         "decision": ("decision", str(settings.decision or "the most probable class")),
     }
-    selected = [own.selected_on for own in state.schema.columns.values() if own.selected_on]
+    selected = [spec.selected_on for spec in state.schema.columns.values() if spec.selected_on]
     if selected:
         fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"
@@ -115,7 +115,11 @@ def _weights(weights: ColumnWeights | None) -> str:
     """The range of all weights, and the rows that they were fitted on."""
     if weights is None or not weights.weights:
         return "none"
-    every = [one for own in weights.weights.values() for one in (own.values() if isinstance(own, Mapping) else [own])]
+    every = [
+        amount
+        for weight in weights.weights.values()
+        for amount in (weight.values() if isinstance(weight, Mapping) else [weight])
+    ]
     low, high = f"{min(every):.3g}", f"{max(every):.3g}"
     text = low if low == high else f"{low} to {high}"
     return f"{text}, fitted on {number(weights.fitted_on, 12)} held-out rows" if weights.fitted_on else f"{text}, given"

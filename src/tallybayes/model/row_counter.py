@@ -45,9 +45,9 @@ class RowCounter:
             source.missing = self.rows.schema.missing if source.missing is None else source.missing
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
-        for given in source.batches(columns):
-            self._grow(given)
-            table = with_date_parts(given, self.rows.schema, self.rows.unread_dates)
+        for batch in source.batches(columns):
+            self._grow(batch)
+            table = with_date_parts(batch, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._counted):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:
@@ -66,10 +66,10 @@ class RowCounter:
         labels = merged(rows.statistics.labels or list(plan.labels), keys)
         if plan.learns:
             rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
-        found = SufficientStatistics.observed(batch, keys, labels, rows.schema)
+        statistics = SufficientStatistics.observed(batch, keys, labels, rows.schema)
         if rows.sample is not None:
             rows.sample.add(table, batch, keys, rows.schema)
-        return found, batch.labels.n_missing
+        return statistics, batch.labels.n_missing
 
     def _known_key(self, name: str) -> Any:
         """One category counted so far in a column, or None."""

@@ -64,10 +64,10 @@ def log_proba_of_training_rows(
 
         def work(part: Table, number: int = number) -> Floats:
             fold, result = folds.of(part, number), np.empty((part.n_rows, len(snapshot.classes)))
-            for which, own in ((-1, snapshot), *enumerate(others)):
+            for which, other in ((-1, snapshot), *enumerate(others)):
                 rows = np.flatnonzero(fold == which)
                 if len(rows):
-                    result[rows] = _log_proba(own, part.take(rows), snapshot, calibrated=calibrated)
+                    result[rows] = _log_proba(other, part.take(rows), snapshot, calibrated=calibrated)
             return result
 
         yield from source.work_on_good_rows(table, work)
@@ -95,9 +95,9 @@ class _Folds:
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
             for part, parts in source.work_on_good_rows(table, self._counted_apart):
                 self._of_batch[number][1][self._positions(part, number)] = parts[0]
-                for own, rows in zip(result, parts[1], strict=True):
+                for fold_rows, rows in zip(result, parts[1], strict=True):
                     if rows is not None:
-                        own.add(rows)
+                        fold_rows.add(rows)
         return result
 
     def of(self, part: Table, number: int) -> NDArray[np.int8]:
@@ -137,23 +137,23 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
         raise never_learned(error.column or "", None) from error
     weights = state.settings.column_weights
     if weights is not None and weights.fitted_on:
-        samples = [own.sample for number, own in enumerate(counted) if number != fold and own.sample is not None]
+        samples = [rows.sample for number, rows in enumerate(counted) if number != fold and rows.sample is not None]
         weights = select_weights(rest, RowSample.merged(samples), like=weights, of_rows=np.inf)
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 
-def _log_proba(own: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
+def _log_proba(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
     """Log P(class | row) by the classes of the whole model; a class that has no other rows has the share of one row."""
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
-    if own.classes:
-        batches = own.log_proba_batches(table, calibrated=calibrated)
-        result[:, positions(own.classes, whole.classes)] = own.joined(part for _, part in batches)
-    n_absent = len(whole.classes) - len(own.classes)
-    if not own.classes:
+    if reduced.classes:
+        batches = reduced.log_proba_batches(table, calibrated=calibrated)
+        result[:, positions(reduced.classes, whole.classes)] = reduced.joined(part for _, part in batches)
+    n_absent = len(whole.classes) - len(reduced.classes)
+    if not reduced.classes:
         result[:] = -np.log(n_absent)
     elif n_absent:
-        share = 1.0 / (sum(own.state.class_counts.values()) + len(whole.classes))
-        absent = np.setdiff1d(np.arange(len(whole.classes)), positions(own.classes, whole.classes))
+        share = 1.0 / (sum(reduced.state.class_counts.values()) + len(whole.classes))
+        absent = np.setdiff1d(np.arange(len(whole.classes)), positions(reduced.classes, whole.classes))
         result += np.log1p(-n_absent * share)
         result[:, absent] = np.log(share)
     return result

@@ -265,8 +265,10 @@ def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared
         is_class = isinstance(target, type)
         function: Any = target.__init__ if is_class else target
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = signature.replace(parameters=own + [_parameter(*one) for one in options.items()])
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(
+            parameters=parameters + [_parameter(*item) for item in options.items()]
+        )
         if target.__doc__ is not None:  # python -OO has no docstrings
             text = "\n".join(_described(name, option, numpydoc=is_class) for name, option in options.items())
             target.__doc__ = target.__doc__.replace("    {options}", textwrap.indent(text, "    "))

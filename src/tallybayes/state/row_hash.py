@@ -68,10 +68,10 @@ class RowHashes:
         signatures, is_long = result.copy() if self._texts else result, np.zeros(stop - start, bool)
         for bag, present, salt in self._texts:
             indptr, indices, _, tokens, n_tokens = bag
-            own = _there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start)
+            hashes = _there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start)
             signs = _there(kernels.active.sign_bags(indptr, indices, tokens, n_tokens, start, stop), present, start)
-            result += _salted(own, salt)
-            signatures += _salted(np.where(signs == 0, own, signs), salt)
+            result += _salted(hashes, salt)
+            signatures += _salted(np.where(signs == 0, hashes, signs), salt)
             is_long |= signs != 0
         result += self._labels(start, stop)
         return result, np.where(is_long, signatures, result) if is_long.any() else result
@@ -114,16 +114,16 @@ def key_hashes(keys: Iterable[Key]) -> Hashes:
     """
     if isinstance(keys, range):
         return _not_zero(hash_integers(np.arange(keys.start, keys.stop, keys.step)))
-    given = list(keys)
-    texts = [i for i, key in enumerate(given) if isinstance(key, str)]
-    if len(texts) == len(given):
-        return _not_zero(_text_hashes(given))
-    result = np.zeros(len(given), np.uint64)
-    result[texts] = _text_hashes([given[i] for i in texts])
-    numbers = [i for i, key in enumerate(given) if _is_integer(key)]
-    result[numbers] = hash_integers(np.array([given[i] for i in numbers], np.int64))
-    for i in sorted({*range(len(given))}.difference(texts, numbers)):
-        content = repr(given[i]).encode("utf-8", "surrogatepass")
+    listed = list(keys)
+    texts = [i for i, key in enumerate(listed) if isinstance(key, str)]
+    if len(texts) == len(listed):
+        return _not_zero(_text_hashes(listed))
+    result = np.zeros(len(listed), np.uint64)
+    result[texts] = _text_hashes([listed[i] for i in texts])
+    numbers = [i for i, key in enumerate(listed) if _is_integer(key)]
+    result[numbers] = hash_integers(np.array([listed[i] for i in numbers], np.int64))
+    for i in sorted({*range(len(listed))}.difference(texts, numbers)):
+        content = repr(listed[i]).encode("utf-8", "surrogatepass")
         result[i] = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
     return _not_zero(result)
 
@@ -192,10 +192,10 @@ def _prepared(name: str, column: Codes | Flags | Reals) -> tuple[Any, Hashes, in
     """
     salt = key_hashes([name])
     if isinstance(column, Codes):
-        own = column.with_keys_in_use()
-        if own.codes.dtype.kind == "i":
-            return own.codes, _salted(key_hashes(own.keys), salt), own.origin
-        return own.codes.astype(np.int64), _salted(key_hashes(own.keys), salt), own.origin
+        used = column.with_keys_in_use()
+        if used.codes.dtype.kind == "i":
+            return used.codes, _salted(key_hashes(used.keys), salt), used.origin
+        return used.codes.astype(np.int64), _salted(key_hashes(used.keys), salt), used.origin
     values = column.values
     if values.dtype.kind in "bi" and values.dtype.itemsize == 1:  # a table for every byte
         every = _BYTES.astype(np.int64) if values.dtype.kind == "b" else _BYTES.view(np.int8)

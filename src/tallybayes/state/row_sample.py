@@ -40,7 +40,7 @@ _UNBOUNDED = np.uint64(2**64 - 1)
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
 ROWS_IF_RARE = 12_000  # where a class is rare, few of the other rows tell how often they are like its rows
-_FEW = 5  # a class is rare if a sample without regard to classes has under 1 / _FEW of the rows that it may have
+_RARE_PART = 5  # a class is rare if a sample without regard to classes has under 1 / _FEW of the rows that it may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +119,10 @@ class SampledRows:
         counts = np.bincount(group, weights=self.counts).astype(np.int64)
         counts[group[self.counts == 0]] = 0
         several = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))  # rows in a group of several
-        own = self.take(several)
-        columns: list[Column] = [Codes(_numbered(own.labels), own.labels), Reals(own.weights)]
-        columns += [] if schema is None else encoded_rows(own.table, schema)
-        counts[differing_groups(columns, np.arange(len(own)), group[several])] = 0
+        rows = self.take(several)
+        columns: list[Column] = [Codes(_numbered(rows.labels), rows.labels), Reals(rows.weights)]
+        columns += [] if schema is None else encoded_rows(rows.table, schema)
+        counts[differing_groups(columns, np.arange(len(rows)), group[several])] = 0
         kept = first_cells(self.table, group)
         return replace(self.take(kept), counts=counts)
 
@@ -158,7 +158,7 @@ class _SampleSelection:
         self._is_rare[by_class[is_rare]] = True
         self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
         in_base, in_all = (np.bincount(codes[rows], minlength=n_classes) for rows in (self._base, self.kept))
-        self.has_rare_class = bool(((in_base < self._most_rare / _FEW) & (in_base < in_all)).any())
+        self.has_rare_class = bool(((in_base < self._most_rare / _RARE_PART) & (in_base < in_all)).any())
 
     def within_limit(self) -> NDArray[np.int64]:
         """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
@@ -221,16 +221,16 @@ class RowSample:
         first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
-        own = {name: table.columns[name] for name in names}  # without the label and columns that are not used
-        cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
+        used_cells = {name: table.columns[name] for name in names}  # without the label and columns that are not used
+        cells = Table(table.n_rows, used_cells, table.origin, table.rows).take(first)
         own_weights = np.ones(len(first)) if own_weights is None else own_weights[first]
         self._parts.append(SampledRows(hashes[used], signatures[used], counts, labels, own_weights, tokens, cells))
         self._shrink()
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
-        found = self.kept()
-        return None if found is None else found.limited(self._limit, self._kept).used()
+        kept = self.kept()
+        return None if kept is None else kept.limited(self._limit, self._kept).used()
 
     def kept(self) -> SampledRows | None:
         """All rows that can be in this sample or in one that it becomes a part of."""
@@ -253,11 +253,11 @@ class RowSample:
     @classmethod
     def merged(cls, samples: Iterable[RowSample]) -> RowSample:
         """The sample of the rows of several samples."""
-        given = list(samples)
-        limits = np.array([sample.limits for sample in given] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
+        parts = list(samples)
+        limits = np.array([sample.limits for sample in parts] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
         result = cls(limits[0], if_rare=limits[1])
-        result._parts = [part for sample in given for part in sample._parts]
-        result._schema = next((sample._schema for sample in given if sample._schema is not None), None)
+        result._parts = [part for sample in parts for part in sample._parts]
+        result._schema = next((sample._schema for sample in parts if sample._schema is not None), None)
         result._shrink()
         return result
 
@@ -311,11 +311,11 @@ def _smallest(
         most, full = bounds.copy(), 4 * limit
         for first, last in split(stop - start, _AT_ONCE):
             some = slice(start + first, start + last)
-            own, signs = hashes_of(some.start, some.stop)
-            found = np.flatnonzero((signs <= most.max()) & counted[some])
-            found = found[signs[found] <= most[codes[some][found]]]
-            rows, hashes = np.append(rows, found + some.start), np.append(hashes, own[found])
-            signatures = np.append(signatures, signs[found])
+            some_hashes, signs = hashes_of(some.start, some.stop)
+            here = np.flatnonzero((signs <= most.max()) & counted[some])
+            here = here[signs[here] <= most[codes[some][here]]]
+            rows, hashes = np.append(rows, here + some.start), np.append(hashes, some_hashes[here])
+            signatures = np.append(signatures, signs[here])
             if len(hashes) > full:
                 order = _order(hashes, signatures)
                 different = order[_is_first(hashes[order])]

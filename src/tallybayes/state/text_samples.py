@@ -58,7 +58,7 @@ class DocumentSample:
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
         weights = np.where(weights == np.floor(weights), np.minimum(weights, 1.0), weights)  # 3 is the text three times
         rows = np.flatnonzero(there & (weights > 0))
-        hashes, signatures = (found[rows] for found in document_hashes(bag))
+        hashes, signatures = (hashes_of_all[rows] for hashes_of_all in document_hashes(bag))
         signatures = np.where(signatures == 0, hashes, signatures)
         hashes = hashes + weights[rows].view(np.uint64)
         first = _first(signatures, hashes, codes[rows], np.diff(bag.indptr)[rows])
@@ -134,9 +134,14 @@ class TextSamples:
 
     def merged(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
-        parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
+        parts = {
+            name: [sample for sample in (self.get(name), other.get(name)) if sample] for name in {*self._of, *other._of}
+        }
         return TextSamples(
-            {name: own[0] if len(own) == 1 else DocumentSample.merged(own) for name, own in parts.items()}
+            {
+                name: samples[0] if len(samples) == 1 else DocumentSample.merged(samples)
+                for name, samples in parts.items()
+            }
         )
 
     def only(self, names: Iterable[str]) -> TextSamples:

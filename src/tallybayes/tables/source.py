@@ -219,15 +219,15 @@ def as_columns(
 ) -> tuple[Source, Any, Any]:
     """Data whose label and weight (or what else `words` names) are columns: arrays become columns too."""
     names: dict[str, Any] = {}
-    for word, given in zip(words, (label, weight), strict=True):
-        if given is None or isinstance(given, (str, int, float)):
-            names[word] = given
+    for word, value in zip(words, (label, weight), strict=True):
+        if value is None or isinstance(value, (str, int, float)):
+            names[word] = value
             continue
         if not isinstance(source, TableSource):
-            raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(given))
+            raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(value))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
         bad = source.bad
-        source = TableSource(replace(table, columns={**table.columns, name: raw_column(given)}))
+        source = TableSource(replace(table, columns={**table.columns, name: raw_column(value)}))
         source.bad, names[word] = bad, name
     return source, names[words[0]], names[words[1]]

@@ -280,8 +280,8 @@ def _from_arrow(data: Any) -> Table:
     columns = table.columns
     if library_of(data) == "polars":
         columns = [
-            series.to_list() if _is_object_series(series) else found
-            for series, found in zip(data, columns, strict=True)
+            series.to_list() if _is_object_series(series) else column
+            for series, column in zip(data, columns, strict=True)
         ]
     return _named(table.column_names, columns, table.num_rows)
 
@@ -344,8 +344,8 @@ def _from_rows(data: Sequence[Any]) -> Table:
         names = list(dict.fromkeys(name for row_dict in data for name in row_dict))
         if len({str(name) for name in names}) < len(names):  # such as 7 and "7", in different rows
             return _from_rows([dict(zip(_texts(row_dict), row_dict.values(), strict=True)) for row_dict in data])
-    found = dict(zip(names, reals, strict=False))
-    columns = [[row.get(name) for row in data] if found.get(name) is None else found[name] for name in names]
+    read = dict(zip(names, reals, strict=False))
+    columns = [[row.get(name) for row in data] if read.get(name) is None else read[name] for name in names]
     return _named(names, columns, len(data))
 
 
