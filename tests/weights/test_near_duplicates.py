@@ -150,7 +150,7 @@ def test_rows_with_equal_hashes_that_differ_are_not_taken_for_copies(monkeypatch
         for start in range(0, 100, size):
             part = {name: values[start : start + size] for name, values in data.items()}
             learn_and_sample(parts, sample, part, label="label")
-        assert sample.kept().counts.tolist() == [0, 0, 0, 0]
+        assert sample.kept_rows().counts.tolist() == [0, 0, 0, 0]
         assert len(sample.rows()) == 0
     assert tb.fit(data, label="label").column_weights == model.column_weights
 

@@ -77,7 +77,7 @@ class KeyForm:
             if tuple(word.lower() for word in words) in _PAIRS:
                 return cls(words)
         for style in _STYLES:
-            if all((number := as_number(key)) is not None and _written(number, style) == key for key in keys):
+            if all((number := as_number(key)) is not None and _write_number(number, style) == key for key in keys):
                 return cls((style,))
         return None
 
@@ -104,7 +104,7 @@ class KeyForm:
             return self.words[boolean]
         number: Any = as_number(key) if isinstance(key, str) else key
         if self.style is not None and rough_kind(number) == "number" and abs(number) < _EXACT:
-            return _written(number, self.style)
+            return _write_number(number, self.style)
         return key if isinstance(key, str) else shown(key)
 
 
@@ -135,7 +135,7 @@ def as_number(text: str) -> int | float | None:
     return int(value) if abs(value) < _EXACT and value.is_integer() else value
 
 
-def _written(number: float, style: str) -> str:
+def _write_number(number: float, style: str) -> str:
     """A number as text; one that a double cannot hold is never equal to what it was read from."""
     if not abs(number) < _EXACT:
         return ""

@@ -84,9 +84,9 @@ def known_order(values: Collection[str]) -> tuple[str, ...] | None:
         if {*folded.values()} <= {name.casefold() for name in calendar}:
             return _in_spelling(calendar, folded)
     for scale in _PLACES:
-        if (order := _sorted(folded, scale.get)) is not None:
+        if (order := _sort_by_place(folded, scale.get)) is not None:
             return order
-    if (order := _sorted(folded, _place)) is not None:
+    if (order := _sort_by_place(folded, _place)) is not None:
         return order
     return _ranges(folded)
 
@@ -98,7 +98,7 @@ def _places(scale: str) -> dict[str, float]:
 _PLACES: tuple[Mapping[str, float], ...] = tuple(map(_places, _SCALES))
 
 
-def _sorted(folded: Mapping[str, str], place_of: Callable[[str], float | None]) -> tuple[str, ...] | None:
+def _sort_by_place(folded: Mapping[str, str], place_of: Callable[[str], float | None]) -> tuple[str, ...] | None:
     """The values by their places; None if one has none, or two have the same."""
     places = {value: place_of(text) for value, text in folded.items()}
     if None in places.values() or len(set(places.values())) < len(places):

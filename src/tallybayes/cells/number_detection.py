@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, pc, strings, to_numpy
+from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, listed, word_counts
+from tallybayes.cells.number_reading import Doubt, NumberReading, list_words, word_counts
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
@@ -116,11 +116,11 @@ def detect_numbers(
     usable = [(d, t) for d, t in _PAIRS if decimal in (None, d) and (thousands is None or t in ("", thousands))]
     usable = [(d, t) for d, t in usable if d != thousands]
     there = {name: cells for name, cells in columns.items() if cells.null_count < len(cells)}
-    likely = _with_numbers({name: combined(cells).drop_null() for name, cells in there.items()})
+    likely = _with_numbers({name: combine_chunks(cells).drop_null() for name, cells in there.items()})
     every = {name: evidence for name, cells in likely.items() if (evidence := _evidence(cells, usable)) is not None}
     signs = {evidence.decides for evidence in every.values()} - {None}
     sign = decimal or (signs.pop() if len(signs) == 1 else None)
-    return {name: _decided(evidence, sign, delimiter, decimal, thousands) for name, evidence in every.items()}
+    return {name: _decide_reading(evidence, sign, delimiter, decimal, thousands) for name, evidence in every.items()}
 
 
 def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _is_known(unit: str) -> bool:
     return _count(strings([unit]), f"^(?:{_ANY_UNIT})$") > 0
 
 
-def _decided(
+def _decide_reading(
     evidence: _Evidence, sign: str | None, delimiter: str, decimal: str | None, thousands: str | None
 ) -> NumberReading:
     """The reading of one column, given the decimal sign of the table, if that is known."""
@@ -307,7 +307,7 @@ def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, st
 
 
 def _several_units(evidence: _Evidence) -> Doubt:
-    shown = listed(dict(sorted(evidence.units.items(), key=lambda item: -item[1])))
+    shown = list_words(dict(sorted(evidence.units.items(), key=lambda item: -item[1])))
     text = f"the numbers have different units: {shown}; the column was not taken for numbers"
     return Doubt(text, "convert the cells to one unit before fitting")
 

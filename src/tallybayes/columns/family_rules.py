@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.cells.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.cells.arrow import as_doubles, combine_chunks, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.cells.known_order import known_order
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
@@ -118,9 +118,9 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
     if pa.types.is_temporal(kind):
         return ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
-        return _from_dictionary(name, combined(raw))
+        return _from_dictionary(name, combine_chunks(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        numbers = to_numpy(combined(as_doubles(raw.drop_null())))
+        numbers = to_numpy(combine_chunks(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
     if pa.types.is_map(kind):
         return ColumnSpec(name, Multinomial(), "maps of amounts")
@@ -131,7 +131,7 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
             return ColumnSpec(name, Multinomial(), "lists of tokens, no values yet", origin=Origin.BY_TYPE)
         return ColumnSpec.unused(name, Status.UNDECIDED)
     if is_text:
-        codes, values = text_codes(combined(raw))
+        codes, values = text_codes(combine_chunks(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, to_list(raw), numeric)
 

@@ -71,7 +71,7 @@ class Labels:
         if all(type(new) is type(old) and new == old for new, old in zip(keys, self.keys, strict=True)):
             return self
         ordered = sort_keys(set(keys))
-        labels = _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
+        labels = _order_labels(ordered, np.append(positions(keys, ordered), -1)[self.codes])
         pairs = zip(self.keys, keys, strict=True)
         return replace(
             labels, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b}
@@ -124,10 +124,10 @@ def _cut(name: str, raw: Any, bins: LabelBins) -> Labels:
     """The ranges of numbers; text that names ranges is taken for them."""
     if not _are_reals(raw) and set((labels := encode_labels(name, raw)).keys) <= set(bins.names):
         return labels
-    return _ordered(bins.names, bins.codes(label_numbers(name, raw)))
+    return _order_labels(bins.names, bins.codes(label_numbers(name, raw)))
 
 
-def _ordered(keys: Sequence[Any], codes: NDArray[np.integer]) -> Labels:
+def _order_labels(keys: Sequence[Any], codes: NDArray[np.integer]) -> Labels:
     """Labels from codes of keys in any order; only the keys that have rows are kept."""
     counts = np.bincount(codes[codes >= 0], minlength=len(keys))
     used = [i for i in sorted(range(len(keys)), key=lambda i: keys[i]) if counts[i]]

@@ -40,7 +40,7 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     if not new:
         return table
     first = {name: text_of(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
-    cells = {name: MissingWords().cleaned(text) for name, text in first.items() if text is not None}
+    cells = {name: MissingWords().clean(text) for name, text in first.items() if text is not None}
     readings = {
         name: reading
         for name, reading in detect_numbers(cells).items()
@@ -48,7 +48,7 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     }
     if not readings:
         return table
-    texts = {name: MissingWords().cleaned(text_of(table.columns[name])) for name in readings}
+    texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings}
     numbers = {name: reading.format.parse(texts[name]) for name, reading in readings.items()}
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
 

@@ -37,13 +37,13 @@ class _Used(NamedTuple):
         families = {name: family for name in names if (family := columns[name].family) is not None}
         derived = {name: columns[name] for name in names if columns[name].reader.inputs and name in families}
         parts: dict[str, dict[str, str]] = {}
-        for name in sorted(_counted(families, derived)):
+        for name in sorted(_counted_names(families, derived)):
             if name in columns and (part := columns[name].reader.part) is not None:
                 parts.setdefault(part.column, {})[name] = part.part
         return cls(dict(columns), families, derived, parts)
 
 
-def _counted(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
+def _counted_names(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
     """The columns that are counted, by themselves or for derived columns."""
     return {
         *families.keys() - derived.keys(),
@@ -95,7 +95,7 @@ class Schema:
     def columns_counted(self) -> list[str]:
         """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
         used = self._used
-        return sorted(_counted(used.families, used.derived))
+        return sorted(_counted_names(used.families, used.derived))
 
     @property
     def columns_in_use(self) -> list[str]:

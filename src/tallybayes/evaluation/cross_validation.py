@@ -125,7 +125,7 @@ def _without(names: list[str], options: FitOptions, source: Source) -> FitOption
 
 def _merge(samples: list[RowSample | None]) -> RowSample:
     """The sample of all training rows of a model."""
-    return RowSample.merged(sample for sample in samples if sample is not None)
+    return RowSample.merge(sample for sample in samples if sample is not None)
 
 
 def _before_each(parts: list[Model]) -> list[Model]:

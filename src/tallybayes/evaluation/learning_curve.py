@@ -34,7 +34,7 @@ from tallybayes.model.learning_steps import (
 )
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
@@ -115,7 +115,7 @@ class _LabelledRows:
         for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.work_on_good_rows(table, partial(_fit, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
-        table = concatenated(tables)
+        table = concatenate_tables(tables)
         labels = find_labels(table, label, empty.schema)
         if len(labels.keys) < 2:
             check_value(_fit(empty, label, table), label, source)

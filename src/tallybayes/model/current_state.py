@@ -76,7 +76,7 @@ class CurrentState:
         self._row_learner: InPlaceLearner | None = None
         self._n_changes = 0
 
-    def shared(self) -> Snapshot:
+    def share(self) -> Snapshot:
         """The current snapshot, to be kept: its statistics are never changed in place again."""
         with self.lock:
             self.settle()

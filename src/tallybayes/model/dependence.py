@@ -24,7 +24,7 @@ from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
 from tallybayes.tables.source import BadRows, Source, TableSource
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["with_one_dependence"]
 
@@ -39,7 +39,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
         return schema
     head = with_date_parts(source.head(), schema, UnreadDates())
     specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
-    columns, codes = _encoded(source, head, Schema(None, specs), label)
+    columns, codes = _encode(source, head, Schema(None, specs), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
     if not (codes >= 0).any():
         raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
@@ -58,7 +58,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     return result
 
 
-def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
+def _encode(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
     codes = find_labels(head, label, schema).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
@@ -68,4 +68,4 @@ def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[d
     if not parts:
         return {}, codes[:0]
     kept = np.concatenate([part.rows for part in parts if part.rows is not None])
-    return encode_columns(concatenated(parts), schema), codes[kept]
+    return encode_columns(concatenate_tables(parts), schema), codes[kept]

@@ -48,7 +48,7 @@ def fit(
     change = learn_and_sample(model, sample, source, label=plan.label, sample_weight=plan.sample_weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
-        raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
+        raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
     return finish_fit(model, plan.label, plan.column_weights, sample, change, source)
 
 

@@ -103,7 +103,7 @@ def _scores(
         scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **facts) for deal in deals)
     else:
         learned = LearnedRows(snapshot, source, label)
-        scored = learned.watched(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
+        scored = learned.watch(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
     parts = [
         (log_proba, _codes(snapshot, table, label), find_weights(table, sample_weight)) for table, log_proba in scored
     ]

@@ -17,7 +17,7 @@ from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.row_hash import RowHashes
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["order_rows_for_folds"]
 
@@ -49,7 +49,7 @@ def order_rows_for_folds(snapshot: Snapshot, source: Source, label: Any, sample_
             return [source]
     if not tables:
         return [source]
-    whole, every = concatenated(tables), np.concatenate(hashes)
+    whole, every = concatenate_tables(tables), np.concatenate(hashes)
     n_deals = min(_MOST_DEALS, -(-_ROWS // max(len(every), 1)))
     return [_in_order(whole, every, number, source.bad) for number in range(n_deals)]
 

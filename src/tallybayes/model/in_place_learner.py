@@ -33,7 +33,7 @@ class InPlaceLearner:
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
         self._waiting: list[tuple[WaitingRows, slice]] = []
         self._kind: type | None = None
-        self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
+        self._learn: Callable[[dict[Any, Any], Any], int] = _take_general_path
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return
@@ -148,7 +148,7 @@ class InPlaceLearner:
                 tally.slot_for(str(name), int(key) if isinstance(key, float) and key.is_integer() else key)
 
 
-def _unknown(row: dict[Any, Any], label: Any) -> int:
+def _take_general_path(row: dict[Any, Any], label: Any) -> int:
     """The general path."""
     return -1
 

@@ -110,7 +110,7 @@ def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] 
     groups: dict[str, list[str]] = {}
     for key in classes:
         if isinstance(key, str):
-            groups.setdefault(_folded(key), []).append(key)
+            groups.setdefault(_fold_text(key), []).append(key)
     similar = [group for group in groups.values() if len(group) > 1]
     if similar:
         text = "; ".join(" and ".join(map(repr, group)) for group in similar[:_EXAMPLES])
@@ -130,12 +130,12 @@ def label_notes(
     ("new class 'Cat', which differs from 'cat' only in case or spaces: 2 rows",)
     """
     known = set(before)
-    folded = {_folded(key): key for key in before if isinstance(key, str)}
+    folded = {_fold_text(key): key for key in before if isinstance(key, str)}
     notes = []
     for key, n in rows.items():
         if not known or key in known:
             continue
-        near = folded.get(_folded(key)) if isinstance(key, str) else None
+        near = folded.get(_fold_text(key)) if isinstance(key, str) else None
         about = f", which differs from {near!r} only in case or spaces" if near is not None else ""
         notes.append(f"new class {shorten(key)}{about}: {rows_of(n)}")
     if rewritten:
@@ -145,5 +145,5 @@ def label_notes(
     return tuple(notes)
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return " ".join(text.split()).casefold()

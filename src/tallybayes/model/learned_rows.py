@@ -46,7 +46,7 @@ class LearnedRows:
         """Whether the data can be read again."""
         return not isinstance(self._source, Stream)
 
-    def watched(self, scored: Iterable[tuple[Table, Floats]]) -> Iterator[tuple[Table, Floats]]:
+    def watch(self, scored: Iterable[tuple[Table, Floats]]) -> Iterator[tuple[Table, Floats]]:
         """Scored batches of the data as they are; those of a stream are counted."""
         for table, scores in scored:
             if not self.can_be_read_again:

@@ -52,7 +52,7 @@ class Model(GenerativeModel, ResultView):
 
     def snapshot(self) -> Snapshot:
         """The model at this moment, for reading; it stays as it is whatever the model learns afterwards."""
-        return self._current.shared()
+        return self._current.share()
 
     @property
     def classes(self) -> list[Any]:

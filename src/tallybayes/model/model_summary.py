@@ -82,13 +82,13 @@ def _families(schema: Schema) -> list[list[str]]:
         by_family.setdefault(schema.family_name(name), []).append(name)
     unused = [name for name in ("input", "excluded") if name in by_family]
     order = [*(name for name in by_family if name not in unused), *unused]
-    return [[family, str(len(by_family[family])), _listed(by_family[family])] for family in order]
+    return [[family, str(len(by_family[family])), _list_names(by_family[family])] for family in order]
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     """The names of the first columns, as many as fit on a line.
 
-    >>> _listed([f"column{i}" for i in range(20)])
+    >>> _list_names([f"column{i}" for i in range(20)])
     'column0, column1, column2, column3, column4, column5, column6, column7, ...'
     """
     ends = itertools.accumulate(len(name) + 2 for name in names)

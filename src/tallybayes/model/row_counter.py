@@ -23,7 +23,7 @@ from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tables.source import Source, TableSource
 from tallybayes.tables.table import Table
 
-__all__ = ["RowCounter", "grown_schema"]
+__all__ = ["RowCounter", "grow_schema"]
 
 
 class RowCounter:
@@ -48,7 +48,7 @@ class RowCounter:
         for batch in source.batches(columns):
             self._grow(batch)
             table = with_date_parts(batch, self.rows.schema, self.rows.unread_dates)
-            for part, (statistics, n_missing) in source.work_on_good_rows(table, self._counted):
+            for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:
                     self.rows.statistics.bound()
@@ -56,7 +56,7 @@ class RowCounter:
                 self.rows.n_missing += n_missing
         return self.rows
 
-    def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
+    def _count_table(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
         plan, rows = self._plan, self.rows
         known = plan.labels or rows.statistics.in_use()
@@ -66,7 +66,7 @@ class RowCounter:
         labels = merged(rows.statistics.labels or list(plan.labels), keys)
         if plan.learns:
             rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
-        statistics = SufficientStatistics.observed(batch, keys, labels, rows.schema)
+        statistics = SufficientStatistics.observe(batch, keys, labels, rows.schema)
         if rows.sample is not None:
             rows.sample.add(table, batch, keys, rows.schema)
         return statistics, batch.labels.n_missing
@@ -78,10 +78,10 @@ class RowCounter:
 
     def _grow(self, table: Table) -> None:
         if self._grows:
-            self.rows.schema = grown_schema(self.rows.schema, table, self._plan)
+            self.rows.schema = grow_schema(self.rows.schema, table, self._plan)
 
 
-def grown_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:
+def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:
     """The schema with the new columns of a table, and those that had no values so far; itself if there are none.
 
     are_new: whether they came while a model was learning, and leave it when their rows are forgotten.

@@ -57,7 +57,7 @@ def log_proba_of_training_rows(
     source, label, sample_weight = as_columns(source, snapshot.label_or_default(label), sample_weight)
     total, source.bad = source.bad, None if source.bad is None else BadRows()  # bad rows are counted once
     folds = _Folds(snapshot, label, sample_weight)
-    counted = folds.counted(source)
+    counted = folds.count(source)
     source.bad = total
     others = [_without(snapshot.state, counted, number) for number in range(_FOLDS)]
     for number, table in folds.tables(source):
@@ -87,13 +87,13 @@ class _Folds:
         batches = self._snapshot.batches(source, self._label, self._weight)
         return ((number, table.only(needed)) for number, (_, table) in enumerate(batches))
 
-    def counted(self, source: Source) -> list[CountedRows]:
+    def count(self, source: Source) -> list[CountedRows]:
         """The rows of each fold, counted. Bad rows are in no fold."""
         schema = self._snapshot.state.schema
         result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
-            for part, parts in source.work_on_good_rows(table, self._counted_apart):
+            for part, parts in source.work_on_good_rows(table, self._count_apart):
                 self._of_batch[number][1][self._positions(part, number)] = parts[0]
                 for fold_rows, rows in zip(result, parts[1], strict=True):
                     if rows is not None:
@@ -102,7 +102,7 @@ class _Folds:
 
     def of(self, part: Table, number: int) -> NDArray[np.int8]:
         """The fold of every row of a part of a batch, -1 for rows that were not learned; raises for bad rows."""
-        self._learned(part)
+        self._find_learned(part)
         return self._of_batch[number][1][self._positions(part, number)]
 
     def _positions(self, part: Table, number: int) -> NDArray[np.int64]:
@@ -112,13 +112,13 @@ class _Folds:
             return np.arange(part.n_rows)
         return part.rows if numbers is None else np.searchsorted(numbers, part.rows)
 
-    def _learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
+    def _find_learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
         labels, weights = self._snapshot.labels(part, self._label), find_weights(part, self._weight)
         return labels, (labels.codes >= 0) if weights is None else (labels.codes >= 0) & (weights > 0)
 
-    def _counted_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
+    def _count_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
         """The fold of every row of a part, and its rows counted by fold: nothing else changes if a row is bad."""
-        labels, learned = self._learned(part)
+        labels, learned = self._find_learned(part)
         fold = np.where(learned, self._together(part, self._assign(labels)), -1).astype(np.int8)
         plan = CountingPlan.of(self._snapshot.state, self._label, self._weight, learns=False)
         result: list[CountedRows | None] = []
@@ -138,7 +138,7 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
     weights = state.settings.column_weights
     if weights is not None and weights.fitted_on:
         samples = [rows.sample for number, rows in enumerate(counted) if number != fold and rows.sample is not None]
-        weights = select_weights(rest, RowSample.merged(samples), like=weights, of_rows=np.inf)
+        weights = select_weights(rest, RowSample.merge(samples), like=weights, of_rows=np.inf)
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 

@@ -23,14 +23,14 @@ def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
     """The state with counted rows added. Its statistics are changed in place, unless an error is raised."""
     for label in counted.statistics.in_use():
         _check_prior(state, label)
-    statistics = _changed(state.statistics, counted.statistics, 1)
+    statistics = _combine(state.statistics, counted.statistics, 1)
     statistics.bound()
     return with_text_selected(
         replace(
             state,
             statistics=statistics,
             schema=counted.schema,
-            text_samples=state.text_samples.merged(counted.text_samples),
+            text_samples=state.text_samples.merge(counted.text_samples),
             skipped=state.skipped + counted.n_missing,
         )
     )
@@ -41,7 +41,7 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
-    statistics = _changed(state.statistics, counted.statistics, -1)
+    statistics = _combine(state.statistics, counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
     for name in ("column_weights", "token_corrections"):
@@ -93,7 +93,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
             statistics=statistics,
             schema=schema,
             skipped=left.skipped + right.skipped,
-            text_samples=left.text_samples.merged(right.text_samples),
+            text_samples=left.text_samples.merge(right.text_samples),
         )
     )
 
@@ -115,7 +115,7 @@ def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]
     return tuple(dict.fromkeys(note for tally in statistics.blocks.values() for note in tally.change_notes(sign)))
 
 
-def _changed(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
+def _combine(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
     labels = merged(statistics.labels, part.labels)
     result = statistics.aligned(labels)
     result.add(part.aligned(labels), sign)

@@ -43,10 +43,10 @@ class CountedRows:
         self.n_rows += other.n_rows
         self.n_missing += other.n_missing
         self.rewritten = self.rewritten | other.rewritten
-        self.unread_dates = self.unread_dates.merged(other.unread_dates)
-        self.text_samples = self.text_samples.merged(other.text_samples)
+        self.unread_dates = self.unread_dates.merge(other.unread_dates)
+        self.text_samples = self.text_samples.merge(other.text_samples)
         if self.sample is not None and other.sample is not None:
-            self.sample = RowSample.merged([self.sample, other.sample])
+            self.sample = RowSample.merge([self.sample, other.sample])
 
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""

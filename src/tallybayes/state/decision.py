@@ -53,7 +53,7 @@ class Decision:
     model_rows: float = 0.0  # rows in the model when it was chosen; below 0: chosen under other probabilities
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", _nested(self.costs))
+        object.__setattr__(self, "costs", _nest_costs(self.costs))
         if (self.positive is None) != (self.threshold is None):
             raise ParameterError("positive and threshold together", got=(self.positive, self.threshold))
         if self.threshold is not None and not (is_real_number(self.threshold) and 0 <= self.threshold <= 1):
@@ -177,7 +177,7 @@ def allowed_rows(amount: Any, n_rows: int) -> int:
     return int(amount) if amount >= 1 else int(np.floor(amount * n_rows + 1e-9))
 
 
-def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
+def _nest_costs(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
     """Costs by true label and answer, in the order of the labels."""
     pairs: dict[Any, dict[Any, float]] = {}
     for key, value in dict(costs).items():

@@ -95,7 +95,7 @@ def _different_bags(left: Bag, right: Bag) -> Booleans:
     if left.present is not None and right.present is not None:
         differ |= left.present != right.present
     same = np.flatnonzero(~differ)
-    left, right = _sorted(left.take(same)), _sorted(right.take(same))
+    left, right = _sort_tokens(left.take(same)), _sort_tokens(right.take(same))
     entries_differ = left.indices != right.indices
     if left.amounts is not None and right.amounts is not None:
         entries_differ |= left.amounts != right.amounts
@@ -103,7 +103,7 @@ def _different_bags(left: Bag, right: Bag) -> Booleans:
     return np.asarray(differ)
 
 
-def _sorted(bag: Bag) -> Bag:
+def _sort_tokens(bag: Bag) -> Bag:
     """The same bags, the tokens of each in order."""
     order = np.lexsort((bag.indices, np.repeat(np.arange(len(bag)), np.diff(bag.indptr))))
     amounts = None if bag.amounts is None else bag.amounts[order]

@@ -26,7 +26,7 @@ from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
 from tallybayes.state.row_equality import differing_groups, encoded_rows, first_cells
 from tallybayes.state.row_hash import Hashes, RowHashes
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["RowSample", "SampledRows"]
 
@@ -67,14 +67,14 @@ class SampledRows:
         arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
         return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.table.take(rows))
 
-    def limited(self, limit: int, if_rare: int = 0) -> SampledRows:
+    def select(self, limit: int, if_rare: int = 0) -> SampledRows:
         """The rows of a sample of `limit` rows: those of rare classes take the place of the last others.
 
         if_rare: the limit where a class is rare, if it is larger.
         """
-        selection = _SampleSelection(self.signatures, _numbered(self.labels), self.n_tokens, limit)
+        selection = _SampleSelection(self.signatures, _number_labels(self.labels), self.n_tokens, limit)
         if if_rare > limit and selection.has_rare_class:
-            return self.limited(if_rare)
+            return self.select(if_rare)
         kept = selection.within_limit()
         return self if len(kept) == len(self) else self.take(kept)
 
@@ -82,31 +82,33 @@ class SampledRows:
         """The first n rows in their order."""
         return self if n >= len(self) else self.take(np.arange(n))
 
-    def used(self) -> SampledRows:
+    def without_collisions(self) -> SampledRows:
         """The rows without hashes that stand for different rows."""
         return self if self.counts.all() else self.take(np.flatnonzero(self.counts))
 
     @classmethod
-    def joined(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
+    def join(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
         """All rows of several samples that can be in a sample of `limit` rows; equal ones become one."""
-        whole = cls._concatenated(parts)
+        whole = cls._concatenate(parts)
         order = _order(whole.hashes, whole.signatures)
         first = order[_is_first(whole.hashes[order])]
-        labels = _numbered([whole.labels[i] for i in first.tolist()])
+        labels = _number_labels([whole.labels[i] for i in first.tolist()])
         kept = first[_SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
         order = order[np.isin(whole.hashes[order], whole.hashes[kept])]
-        return whole.take(order)._united(schema)
+        return whole.take(order)._unite_equal_rows(schema)
 
     @classmethod
-    def _concatenated(cls, parts: Sequence[SampledRows]) -> SampledRows:
+    def _concatenate(cls, parts: Sequence[SampledRows]) -> SampledRows:
         names = ("hashes", "signatures", "counts", "weights", "n_tokens")
         hashes, signatures, counts, weights, tokens = (
             np.concatenate([getattr(part, name) for part in parts]) for name in names
         )
         labels = [label for part in parts for label in part.labels]
-        return cls(hashes, signatures, counts, labels, weights, tokens, concatenated([part.table for part in parts]))
+        return cls(
+            hashes, signatures, counts, labels, weights, tokens, concatenate_tables([part.table for part in parts])
+        )
 
-    def _united(self, schema: Schema | None) -> SampledRows:
+    def _unite_equal_rows(self, schema: Schema | None) -> SampledRows:
         """Rows with equal hashes as one row, whose count is 0 if they differ.
 
         Equal rows may be written in two ways, such as 0 and -0. The one whose cells come first in order remains, so
@@ -120,7 +122,7 @@ class SampledRows:
         counts[group[self.counts == 0]] = 0
         several = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))  # rows in a group of several
         rows = self.take(several)
-        columns: list[Column] = [Codes(_numbered(rows.labels), rows.labels), Reals(rows.weights)]
+        columns: list[Column] = [Codes(_number_labels(rows.labels), rows.labels), Reals(rows.weights)]
         columns += [] if schema is None else encoded_rows(rows.table, schema)
         counts[differing_groups(columns, np.arange(len(rows)), group[several])] = 0
         kept = first_cells(self.table, group)
@@ -229,17 +231,17 @@ class RowSample:
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
-        kept = self.kept()
-        return None if kept is None else kept.limited(self._limit, self._kept).used()
+        kept = self.kept_rows()
+        return None if kept is None else kept.select(self._limit, self._kept).without_collisions()
 
-    def kept(self) -> SampledRows | None:
+    def kept_rows(self) -> SampledRows | None:
         """All rows that can be in this sample or in one that it becomes a part of."""
         if len(self._parts) > 1:
-            self._parts = [SampledRows.joined(self._parts, self._kept, self._schema)]
+            self._parts = [SampledRows.join(self._parts, self._kept, self._schema)]
         return self._parts[0] if self._parts else None
 
     @classmethod
-    def restored(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
+    def restore(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
         """The sample that kept these rows, encoded by a schema, and had these limits."""
         result = cls(limits[0], if_rare=limits[1])
         result._parts, result._schema = [] if rows is None else [rows], schema
@@ -251,7 +253,7 @@ class RowSample:
         return self._limit, self._kept
 
     @classmethod
-    def merged(cls, samples: Iterable[RowSample]) -> RowSample:
+    def merge(cls, samples: Iterable[RowSample]) -> RowSample:
         """The sample of the rows of several samples."""
         parts = list(samples)
         limits = np.array([sample.limits for sample in parts] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
@@ -265,9 +267,9 @@ class RowSample:
         """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
         n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
         if sum(map(len, self._parts)) > 2 * self._kept or n_tokens > 2 * _TOKENS:
-            self._parts = [rows := SampledRows.joined(self._parts, self._kept, self._schema)]
+            self._parts = [rows := SampledRows.join(self._parts, self._kept, self._schema)]
             labels = list(dict.fromkeys(rows.labels))
-            selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._kept)
+            selection = _SampleSelection(rows.signatures, _number_labels(rows.labels), rows.n_tokens, self._kept)
             self._bounds |= dict(zip(labels, selection.bounds(len(labels)), strict=True))
 
 
@@ -282,7 +284,7 @@ def _order(hashes: Hashes, signatures: Hashes) -> NDArray[np.int64]:
     return np.argsort(hashes, kind="stable") if is_same else np.lexsort((hashes, signatures))
 
 
-def _numbered(labels: Sequence[Any]) -> NDArray[np.int64]:
+def _number_labels(labels: Sequence[Any]) -> NDArray[np.int64]:
     """The number of each label, in the order in which they come."""
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     return np.array([number[label] for label in labels], np.int64)

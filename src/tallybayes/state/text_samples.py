@@ -93,7 +93,7 @@ class DocumentSample:
         return DocumentSample(self.signatures, self.hashes, self.labels, self.weights, bag, None)
 
     @classmethod
-    def merged(cls, parts: list[DocumentSample]) -> DocumentSample:
+    def merge(cls, parts: list[DocumentSample]) -> DocumentSample:
         """The sample of several samples."""
         index: dict[Any, int] = {}
         numbers = [
@@ -132,14 +132,14 @@ class TextSamples:
         """Samples that can be changed independently."""
         return TextSamples(self._of)
 
-    def merged(self, other: TextSamples) -> TextSamples:
+    def merge(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
         parts = {
             name: [sample for sample in (self.get(name), other.get(name)) if sample] for name in {*self._of, *other._of}
         }
         return TextSamples(
             {
-                name: samples[0] if len(samples) == 1 else DocumentSample.merged(samples)
+                name: samples[0] if len(samples) == 1 else DocumentSample.merge(samples)
                 for name, samples in parts.items()
             }
         )
@@ -153,7 +153,7 @@ class TextSamples:
         for name, column in batch.columns.items():
             if isinstance(column, Bag) and is_open(families.get(name), settings, name):  # no other is ever open
                 new = DocumentSample.of(column.expanded(), batch, keys)
-                self._of[name] = DocumentSample.merged([self._of[name], new]) if name in self._of else new
+                self._of[name] = DocumentSample.merge([self._of[name], new]) if name in self._of else new
 
     def get(self, name: str) -> DocumentSample | None:
         """The sample of a column."""

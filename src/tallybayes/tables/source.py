@@ -97,9 +97,9 @@ class Source(ABC):
             yield table, work(table)
         except DataError as error:
             if self.bad is None or error.row is None:
-                raise table.located(error) from None
+                raise table.locate(error) from None
             if table.n_rows == 1:
-                self.bad.add(table.located(error) if self.bad.wants_more else error, table)
+                self.bad.add(table.locate(error) if self.bad.wants_more else error, table)
                 return
             half = table.n_rows // 2
             yield from self.work_on_good_rows(table.part(0, half), work)
@@ -135,16 +135,16 @@ class ConstantColumns(Source):
 
     def head(self) -> Table:
         """The first rows of the other source."""
-        return self._filled(self._source.head())
+        return self._fill(self._source.head())
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of the other source."""
         self._source.bad, self._source.missing = self.bad, self.missing
         if wanted is not None:
             wanted = {name: kind for name, kind in wanted.items() if name not in self._values}
-        return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
+        return (self._fill(table) for table in self._source.batches(wanted, keep=keep))
 
-    def _filled(self, table: Table) -> Table:
+    def _fill(self, table: Table) -> Table:
         constant = {
             name: strings([value] * table.n_rows) if isinstance(value, str) else [value] * table.n_rows
             for name, value in self._values.items()
@@ -162,7 +162,7 @@ class Stream(Source):
     """
 
     def __init__(self, parts: Iterable[Any]) -> None:
-        self._parts: Iterator[Any] | None = _gathered(iter(parts))
+        self._parts: Iterator[Any] | None = _gather(iter(parts))
         self._peeked: Table | None = None
 
     def head(self) -> Table:
@@ -185,7 +185,7 @@ class Stream(Source):
         return self._parts
 
 
-def _gathered(parts: Iterator[Any]) -> Iterator[Table]:
+def _gather(parts: Iterator[Any]) -> Iterator[Table]:
     """Parts as tables of a useful size: Arrow batches and single rows are combined."""
     waiting: list[Any] = []
     n_rows = 0

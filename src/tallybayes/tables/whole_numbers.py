@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, to_numpy
+from tallybayes.cells.arrow import combine_chunks, to_numpy
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number, plain_reals
 from tallybayes.tables.table import Raw
 
@@ -48,7 +48,7 @@ def are_whole(raw: Raw) -> bool:
             return bool(raw.null_count < len(raw))
         if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
             return False
-        raw = to_numpy(combined(raw))
+        raw = to_numpy(combine_chunks(raw))
     if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
         raw = plain
     if isinstance(raw, list):

@@ -71,7 +71,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     names, classes = tuple(sorted(state.schema.families)), state.classes
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
-    rows = rows.limited(max(_LEAST_ROWS, _CELLS // size))
+    rows = rows.select(max(_LEAST_ROWS, _CELLS // size))
     in_all = np.array([state.class_counts[label] for label in classes], np.float64)
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
     share = float((sampled / in_all).max())  # no class loses more with a fold
@@ -80,10 +80,10 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     at_most = _SMALL_PART if has_text and is_rare else _PART
     n_folds = _LEAST_FOLDS if len(names) > _MANY_COLUMNS else max(_LEAST_FOLDS, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
-    dealt = _divided(rows, classes, n_folds)
+    dealt = _divide_rows(rows, classes, n_folds)
     while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-        dealt = _divided(rows, classes, n_folds)
+        dealt = _divide_rows(rows, classes, n_folds)
     divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
     is_sum = n * size > 2 * _CELLS or len(names) >= n
@@ -92,7 +92,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
     missing = np.zeros((len(gaps), n, len(classes)))
     log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
-    unfitted = _unfitted(state, gaps)
+    unfitted = _without_fits(state, gaps)
     shares = np.maximum(log_class_prior(classes, in_all, unfitted.settings), -FAR)
     columns, scorers = divided.scorers(unfitted)
     for lines, scorer in scorers:
@@ -103,7 +103,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
         fold = {name: column.take(lines) for name, column in columns.items()}
         for name, part in scorer.column_evidence(fold, len(lines)).items():
             far = np.inf if state.schema.families[name].has_arbitrary_scale else FAR
-            evidence[line_of[name]][place] += _bounded(part, far)
+            evidence[line_of[name]][place] += _bound_evidence(part, far)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
     weights, codes = np.where(known, divided.weights, 0.0), divided.dealt.codes
@@ -118,7 +118,7 @@ class DividedRows:
     """Sampled rows divided into folds: a line for every row and fold that has copies of it."""
 
     rows: SampledRows
-    dealt: _Dealt
+    dealt: _FoldLines
     classes: list[Any]
     n_folds: int
 
@@ -149,17 +149,17 @@ class DividedRows:
         """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
         names = tuple(sorted(state.schema.families))
         result = np.zeros((len(names), len(self), len(self.classes)))
-        state = _unfitted(state, ())
+        state = _without_fits(state, ())
         if (by_short_cut := self._by_short_cut(state)) is not None:
             for name, part in by_short_cut.items():
-                result[names.index(name)] = _bounded(part)
+                result[names.index(name)] = _bound_evidence(part)
             return names, result
         columns, scorers = self.scorers(state)
         for lines, scorer in scorers:
             here = positions(list(scorer.classes), self.classes)
             fold = {name: column.take(lines) for name, column in columns.items()}
             for name, part in scorer.column_evidence(fold, len(lines)).items():
-                result[names.index(name)][np.ix_(lines, here)] = _bounded(part)
+                result[names.index(name)][np.ix_(lines, here)] = _bound_evidence(part)
         return names, result
 
     def _by_short_cut(self, state: ModelState) -> dict[str, Floats] | None:
@@ -193,7 +193,7 @@ def _gaps(state: ModelState) -> list[str]:
     return columns_with_gaps(total, wanted) if wanted else []
 
 
-def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
+def _without_fits(state: ModelState, gaps: Sequence[str]) -> ModelState:
     """The state as if nothing had been fitted after counting; missing values of some columns are evidence."""
     unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
     switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
@@ -203,7 +203,7 @@ def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
 
 
 @dataclass(frozen=True, eq=False)
-class _Dealt:
+class _FoldLines:
     """Rows dealt to folds: a line for every row and fold that has copies of it."""
 
     row: NDArray[np.int64]
@@ -240,7 +240,7 @@ def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     return rows.take(np.lexsort((result, np.where(rows.signatures != rows.hashes, least[letter], result))))
 
 
-def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
+def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> _FoldLines:
     """The copies of the rows dealt to the folds in turn, class by class in their order.
 
     Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
@@ -260,7 +260,7 @@ def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
     first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     copies = np.where(is_text[:, None], copies[first] * counts[:, None], copies)
     number, row = np.nonzero(copies[:, order].T)  # fold after fold
-    return _Dealt(row, order[number], copies[row, order[number]], codes[row])
+    return _FoldLines(row, order[number], copies[row, order[number]], codes[row])
 
 
 def _lexicons(state: ModelState) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def _piece(rows: NDArray[np.int64]) -> slice | NDArray[np.int64]:
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
 
 
-def _bounded(evidence: Floats, far: float = FAR) -> Floats:
+def _bound_evidence(evidence: Floats, far: float = FAR) -> Floats:
     """Evidence relative to the most probable class of each row; an impossible class has -FAR, and no other has less.
 
     far: instead of FAR. Scores of an arbitrary scale have no bound: hundreds of n-grams differ by hundreds of nats.

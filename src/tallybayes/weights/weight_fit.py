@@ -29,7 +29,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 from tallybayes.weights.bounded_minimum import bounded_minimum
 
-__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centre_evidence", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -131,7 +131,7 @@ def losses_of(log_score: Floats, codes: Codes32) -> Floats:
     return np.asarray(top + np.log(whole) - log_score[np.arange(len(codes)), codes])
 
 
-def centred(evidence: Floats, log_prior: Floats) -> Floats:
+def centre_evidence(evidence: Floats, log_prior: Floats) -> Floats:
     """Evidence (lines, rows, classes) minus the log marginal likelihood of each value."""
     joint = evidence + log_prior
     top = joint.max(axis=2, keepdims=True) if joint.shape[2] > _FEW_CLASSES else _last_maximum(joint)

@@ -21,7 +21,7 @@ from tallybayes.state.row_sample import RowSample
 from tallybayes.state.value_correction import FARTHEST, ValueCorrection
 from tallybayes.weights.held_out_evidence import HeldOutEvidence, held_out_evidence
 from tallybayes.weights.possible_leak import warn_of_leaks
-from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
+from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centre_evidence, fit_weights
 
 __all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "select_weights"]
 
@@ -59,7 +59,7 @@ def select_weights(
     corrections = like.corrections.values() if like is not None else ()
     cells = [correction.cells for correction in corrections if correction.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
-    return prepared.column_weights(prepared.fitted())
+    return prepared.column_weights(prepared.fit())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class WeightFit:
         scales = np.append(_scales(state, held_out), np.ones(len(held_out.gaps)))
         evidence = np.concatenate([held_out.evidence, held_out.missing]) * scales[:, None, None]
         if kind == "per class":
-            evidence = centred(evidence, held_out.log_prior)
+            evidence = centre_evidence(evidence, held_out.log_prior)
         columns = zip(held_out.names, foldable, strict=True)
         names = [name for name, is_foldable in columns if is_foldable and kind == "per class"]
         trends, values = _trends(held_out, names)
@@ -115,7 +115,7 @@ class WeightFit:
         lines = EvidenceLines(held_out.log_prior, evidence, *facts, class_factors=held_out.class_factors)
         return cls(state, held_out, kind, lines, scales, trends)
 
-    def fitted(self) -> FittedWeights:
+    def fit(self) -> FittedWeights:
         """Fit the weights on all rows."""
         return fit_weights(self.kind, self.lines)
 
@@ -185,14 +185,14 @@ def _trends(held_out: HeldOutEvidence, names: Sequence[str]) -> tuple[dict[str, 
     values = [np.zeros((0, len(held_out.codes)))]
     for name in names:
         column = held_out.columns[name]
-        if isinstance(column, Reals) and (standardised := _standardised(column.values, held_out.weights)) is not None:
+        if isinstance(column, Reals) and (standardised := _standardise(column.values, held_out.weights)) is not None:
             centre, scale, z = standardised
             facts[name] = centre, scale
             values.append(z[None])
     return facts, np.concatenate(values)
 
 
-def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
+def _standardise(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
     """Mean, standard deviation and standardised values of a column; None if it is constant or too large for that."""
     there = ~np.isnan(values) & (weights > 0)
     if not there.any():

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.array_types import Booleans, Integers
-from tallybayes.cells.arrow import combined, is_text_type, pc, strings, to_list, to_numpy, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, strings, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number
@@ -60,7 +60,7 @@ def read_dates(raw: Raw, form: DateFormat) -> DateCells:
             return _from_numbers(raw, form)
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        found = _from_arrow(combined(raw), form)
+        found = _from_arrow(combine_chunks(raw), form)
         if found is not None:
             return found
         raw = to_list(raw)

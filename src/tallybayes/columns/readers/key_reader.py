@@ -19,7 +19,7 @@ import pyarrow as pa
 from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
-from tallybayes.cells.arrow import combined, text_buffers, texts_at, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, text_buffers, texts_at, to_list, to_numpy
 from tallybayes.cells.key_form import KeyForm, to_key_type
 from tallybayes.columns.readers.raw_cells import unwrap
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
@@ -118,8 +118,8 @@ def _to_codes(name: str, raw: Raw) -> Codes:
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type) and raw.null_count == 0:
-            return _integer_codes(to_numpy(combined(raw)))
-        return _without_missing(*text_codes(combined(raw)))
+            return _integer_codes(to_numpy(combine_chunks(raw)))
+        return _without_missing(*text_codes(combine_chunks(raw)))
     types = set(map(type, raw)) if len(raw) > _SHORT else set()
     if types == {str}:
         found = kernels.active.pack_texts(raw)

@@ -21,7 +21,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Tokeniser, packed
-from tallybayes.cells.arrow import combined, is_text_type, text_buffers, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, text_buffers, valid_rows
 from tallybayes.columns.readers.bag_reader import missing_bags
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader, check_column
 from tallybayes.errors import DataError
@@ -125,14 +125,14 @@ def _arrow(name: str, raw: Any) -> Any:
         return pa.nulls(len(raw), pa.string())
     is_text = is_text_type(kind)
     if not is_text and not any(is_kind(kind) for is_kind in _BYTES):
-        row = int(np.argmax(valid_rows(combined(raw))))
+        row = int(np.argmax(valid_rows(combine_chunks(raw))))
         raise _not_text(name, raw[row].as_py(), row)
     in_chunks = isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1
     if not any(is_kind(kind) for is_kind in _PLAIN) or (in_chunks and raw.nbytes >= 2**31):
         raw = raw.cast(pa.large_string() if is_text else pa.large_binary())
     if isinstance(raw, pa.ChunkedArray) and raw.num_chunks == 1:
         return raw.chunk(0)  # without a copy
-    return combined(raw)
+    return combine_chunks(raw)
 
 
 def _from_list(name: str, values: list[Any]) -> Bytes:
