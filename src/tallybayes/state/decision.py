@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import NONE, DataError, ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Codes32, Floats
 
-__all__ = ["Decision", "allowed_rows"]
+__all__ = ["Decision", "allowed_rows", "describe_errors"]
 
 _TINY = 1e-300  # just above a probability of 0
 _ROUNDING = 1e-9  # relative: the same probability computed on another path may differ by less than this
@@ -146,10 +147,8 @@ class Decision:
             if n < len(counted) and np.count_nonzero(counted >= threshold) > n:
                 got = f"more than {n} rows of other classes with probability 1"
                 raise DataError("a threshold that satisfies the constraint", got=got)
-        taken = p >= threshold
-        missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
-        wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-        return cls(positive=positive, threshold=threshold, constraint=f"at most {n:,} false {words}: {missed}, {wrong}")
+        reason = f"at most {n:,} false {words}: {describe_errors(mine, p >= threshold)}"
+        return cls(positive=positive, threshold=threshold, constraint=reason)
 
     def __str__(self) -> str:
         parts = []
@@ -166,6 +165,18 @@ class Decision:
         if self.abstain:
             parts.append(f"no answer below probability {self.abstain:g}")
         return "; ".join(parts) or "the most probable class"
+
+
+def describe_errors(is_class: Booleans, is_taken: Booleans) -> str:
+    """How many rows of a class a threshold misses, and how many others it takes for it.
+
+    >>> describe_errors(np.array([True, True, False]), np.array([True, False, False]))
+    '1 of 2 missed, 0 of 1 others taken for it'
+    """
+    missed = f"{np.count_nonzero(is_class & ~is_taken):,} of {np.count_nonzero(is_class):,} missed"
+    return (
+        f"{missed}, {np.count_nonzero(~is_class & is_taken):,} of {np.count_nonzero(~is_class):,} others taken for it"
+    )
 
 
 def allowed_rows(amount: Any, n_rows: int) -> int:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.formatting import number, rows_of
-from tallybayes.state.decision import Decision, allowed_rows
+from tallybayes.state.decision import Decision, allowed_rows, describe_errors
 
 __all__ = ["best_threshold", "threshold_by_budget"]
 
@@ -67,10 +67,7 @@ def best_threshold(
         value = _mean_costs(proba[rows][order], true[order], code, Decision(costs=costs), classes)[sizes]
     at = int(np.argmax(sign * value))
     threshold = _between(p[order], int(sizes[at]))
-    taken = p >= threshold
-    missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
-    wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-    reason = f"{words}, {number(value[at], 4)}: {missed}, {wrong}"
+    reason = f"{words}, {number(value[at], 4)}: {describe_errors(mine, p >= threshold)}"
     return Decision(positive=positive, threshold=threshold, costs=costs or {}, constraint=reason)
 
 

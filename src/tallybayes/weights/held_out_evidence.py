@@ -37,7 +37,7 @@ _PART = 0.2  # of the rows of a class that a fold may have: five folds, or fewer
 _SMALL_PART = 0.05  # the same for texts with a rare class: scores without a fifth of its rows have another level
 _RARE = 4  # a class is rare if its rows were sampled that many times as often as all rows
 _MANY_COLUMNS = 2000  # deriving them takes seconds
-_CELLS = 2**23  # (column, row, class) in memory, 64 MB
+_MOST_ENTRIES = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
 _FEW_CLASSES = 8  # up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
@@ -71,7 +71,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     names, classes = tuple(sorted(state.schema.families)), state.classes
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
-    rows = rows.select(max(_LEAST_ROWS, _CELLS // size))
+    rows = rows.select(max(_LEAST_ROWS, _MOST_ENTRIES // size))
     in_all = np.array([state.class_counts[label] for label in classes], np.float64)
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
     share = float((sampled / in_all).max())  # no class loses more with a fold
@@ -81,12 +81,12 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     n_folds = _LEAST_FOLDS if len(names) > _MANY_COLUMNS else max(_LEAST_FOLDS, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
     dealt = _divide_rows(rows, classes, n_folds)
-    while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
+    while len(dealt.row) * size > 2 * _MOST_ENTRIES and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
         dealt = _divide_rows(rows, classes, n_folds)
     divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
-    is_sum = n * size > 2 * _CELLS or len(names) >= n
+    is_sum = n * size > 2 * _MOST_ENTRIES or len(names) >= n
     gaps = () if is_sum else gaps
     line_of = {name: 0 if is_sum else line for line, name in enumerate(names)}
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))

@@ -79,10 +79,10 @@ def parse_text(raw: Raw, form: NumberFormat | None, context: ReadContext) -> Raw
     """A column of text parsed by a format; any other column as it is."""
     if form is None or (text := text_of(raw)) is None:
         return raw
-    return _parsed(context.name, (context.missing or MissingWords()).clean(text), form)
+    return _parse(context.name, (context.missing or MissingWords()).clean(text), form)
 
 
-def _parsed(name: str, text: Any, form: NumberFormat) -> Any:
+def _parse(name: str, text: Any, form: NumberFormat) -> Any:
     values = form.parse(text)
     odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
     if len(odd):

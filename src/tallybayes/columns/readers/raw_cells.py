@@ -62,7 +62,7 @@ def text_of(raw: Raw, most: int | None = None) -> Any:
     if not isinstance(raw, list):
         return None
     types = set(map(type, raw))
-    if not any(issubclass(own, str) for own in types):
+    if not any(issubclass(kind, str) for kind in types):
         return None
     if types <= {str, type(None)}:
         return strings(raw[:most])
