@@ -78,8 +78,10 @@ class ColumnWeights:
         for name in (*self.weights, *self.missing, *self.corrections):
             if name not in names:
                 raise ParameterError("weights for columns of the model", got=name, hint=did_you_mean(name, names))
-        by_label = [own for own in (*self.weights.values(), *self.missing.values()) if isinstance(own, Mapping)]
-        named = {label for own in (*by_label, self.offsets) for label in own}
+        by_label = [
+            by_class for by_class in (*self.weights.values(), *self.missing.values()) if isinstance(by_class, Mapping)
+        ]
+        named = {label for by_class in (*by_label, self.offsets) for label in by_class}
         for label in named.union(*(correction.labels for correction in self.corrections.values())):
             if label not in classes:
                 raise ParameterError("weights and offsets for labels of the model", got=label)
