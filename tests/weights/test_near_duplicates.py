@@ -13,14 +13,14 @@ from tallybayes import kernels
 from tallybayes.arrays.axis import positions
 from tallybayes.engines import combine, fitted, partial, plan_fit
 from tallybayes.errors import DataWarning
+from tallybayes.model.learning_steps import learn_and_sample
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
-from tallybayes.model.weighting import learn_sampled
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import RowHashes
 from tallybayes.state.row_sample import RowSample
-from tallybayes.weights.held_out import held_out_evidence
+from tallybayes.weights.held_out_evidence import held_out_evidence
 from tallybayes.weights.weight_selection import select_weights
 
 BODY = " ".join(f"word{i}" for i in range(200))
@@ -88,7 +88,7 @@ def test_near_duplicates_are_subtracted_as_they_were_learned(kind, seed):
     sample = RowSample()
     plan = tb.fit(data, label="label", families=families, column_weights=None)
     model = Model(ModelState(plan.schema, plan.settings))
-    learn_sampled(model, sample, data, label="label")
+    learn_and_sample(model, sample, data, label="label")
     rows = sample.rows()
     assert int(rows.counts.sum()) == 120
     state = model.snapshot().state
@@ -149,8 +149,8 @@ def test_rows_with_equal_hashes_that_differ_are_not_taken_for_copies(monkeypatch
         sample, parts = RowSample(), Model(ModelState(model.schema, model.settings))
         for start in range(0, 100, size):
             part = {name: values[start : start + size] for name, values in data.items()}
-            learn_sampled(parts, sample, part, label="label")
-        assert sample.kept().counts.tolist() == [0, 0, 0, 0]
+            learn_and_sample(parts, sample, part, label="label")
+        assert sample.kept_rows().counts.tolist() == [0, 0, 0, 0]
         assert len(sample.rows()) == 0
     assert tb.fit(data, label="label").column_weights == model.column_weights
 
@@ -159,7 +159,7 @@ def test_rows_that_a_model_does_not_have_leave_it_without_weights_and_a_warning(
     data, _ = tables("histogram", 100, 0)
     model, sample = tb.fit(data, label="label", column_weights=None), RowSample()
     other = Model(ModelState(model.schema, model.settings))
-    learn_sampled(other, sample, tables("histogram", 100, 1)[0], label="label")
+    learn_and_sample(other, sample, tables("histogram", 100, 1)[0], label="label")
     with pytest.warns(DataWarning, match="no column weights were fitted"):
         assert select_weights(model.snapshot().state, sample) is None
 
@@ -168,7 +168,7 @@ def test_near_copies_of_a_text_are_in_one_fold():
     docs, labels = letters(100)
     model, sample = tb.fit({"text": docs}, label=labels, families={"text": "text"}, column_weights=None), RowSample()
     other = Model(ModelState(model.schema, model.settings))
-    learn_sampled(other, sample, {"text": docs}, label=labels)
+    learn_and_sample(other, sample, {"text": docs}, label=labels)
     divided = held_out_evidence(other.snapshot().state, sample.rows()).rows
     rows, dealt = divided.rows, divided.dealt
     signatures = rows.signatures[dealt.row]
@@ -187,7 +187,7 @@ def test_a_letter_sent_thousands_of_times_does_not_fill_the_sample():
     labels = ["spam"] * 4000 + rng.choice(["spam", "ham"], 4000).tolist()
     model = tb.fit({"text": docs}, label=labels, families={"text": "text:counts,k=1"}, column_weights=None)
     sample, other = RowSample(), Model(ModelState(model.schema, model.settings))
-    learn_sampled(other, sample, {"text": docs}, label=labels)
+    learn_and_sample(other, sample, {"text": docs}, label=labels)
     rows = sample.rows()
     _, sizes = np.unique(rows.signatures, return_counts=True)
     assert sizes.max() <= 150

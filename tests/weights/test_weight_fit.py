@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from tallybayes.weights.weight_fit import EvidenceLines, _Problem, centred, fit_weights, losses_of
+from tallybayes.weights.weight_fit import EvidenceLines, _Problem, centre_evidence, fit_weights, losses_of
 
 KINDS = ("temperature", "shared", "per class")
 STRENGTHS = (3.0, 7.0)
@@ -166,7 +166,7 @@ def test_rows_of_weight_zero_do_not_matter():
 
 def test_centred_evidence_has_a_marginal_likelihood_of_one():
     rows = evidence_lines()
-    own = centred(rows.lines, rows.log_prior)
+    own = centre_evidence(rows.lines, rows.log_prior)
     np.testing.assert_allclose(np.exp(own + rows.log_prior).sum(axis=2), 1.0, rtol=1e-12)
 
 

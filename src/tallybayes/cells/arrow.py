@@ -17,7 +17,7 @@ from tallybayes import kernels
 
 __all__ = [
     "as_doubles",
-    "combined",
+    "combine_chunks",
     "doubles",
     "integers",
     "is_text_type",
@@ -91,7 +91,7 @@ def as_doubles(array: Any) -> Any:
     return array.cast(pa.float64(), safe=False)
 
 
-def combined(array: Any) -> Any:
+def combine_chunks(array: Any) -> Any:
     """A chunked array as a single one, without a copy where it is one already."""
     if not isinstance(array, pa.ChunkedArray):
         return array

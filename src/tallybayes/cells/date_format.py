@@ -133,13 +133,13 @@ def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
         return None
     text = text.strip()
     for form in _forms():
-        if (found := form.fullmatch(text)) is not None:
-            parts = found.groupdict()
+        if (match := form.fullmatch(text)) is not None:
+            parts = match.groupdict()
             day = _day(parts, day_first)
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
-    found = re.fullmatch(_TIME, text, re.IGNORECASE)
-    if found is not None and (time := _time(found.groupdict())) is not None:
+    match = re.fullmatch(_TIME, text, re.IGNORECASE)
+    if match is not None and (time := _time(match.groupdict())) is not None:
         return Moment(time[0], True, False)  # an offset needs a date
     return None
 
@@ -155,13 +155,13 @@ def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
     """
     votes, ambiguous, points = 0, [], 0
     for text, n in texts.items():
-        found = _forms()[1].match(text.strip())
-        if found is None:
+        match = _forms()[1].match(text.strip())
+        if match is None:
             continue
-        a, b = int(found["a"]), int(found["b"])
+        a, b = int(match["a"]), int(match["b"])
         votes += n * ((a > 12) - (b > 12))
-        points += n * (1 if found["sep"] in ".-" else -1)
-        if a <= 12 and b <= 12 and a != b and found["sep"] != ".":
+        points += n * (1 if match["sep"] in ".-" else -1)
+        if a <= 12 and b <= 12 and a != b and match["sep"] != ".":
             ambiguous.append(text)
     if votes:
         return votes > 0, []

@@ -59,11 +59,11 @@ class KeyForm:
             raise ParameterError("two words that mean false and true, or 1, or 1.0", got=list(self.words))
 
     @classmethod
-    def from_list(cls, given: Any) -> KeyForm | None:
+    def from_list(cls, words: Any) -> KeyForm | None:
         """The form from a list of words, as it is written to files; None from None."""
-        if given is not None and not (isinstance(given, list) and all(isinstance(word, str) for word in given)):
-            raise ParameterError("a list of words that say how keys are written", got=given)
-        return None if given is None else cls(tuple(given))
+        if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("a list of words that say how keys are written", got=words)
+        return None if words is None else cls(tuple(words))
 
     @classmethod
     def of(cls, keys: Collection[Any]) -> KeyForm | None:
@@ -77,7 +77,7 @@ class KeyForm:
             if tuple(word.lower() for word in words) in _PAIRS:
                 return cls(words)
         for style in _STYLES:
-            if all((number := as_number(key)) is not None and _written(number, style) == key for key in keys):
+            if all((number := as_number(key)) is not None and _write_number(number, style) == key for key in keys):
                 return cls((style,))
         return None
 
@@ -104,7 +104,7 @@ class KeyForm:
             return self.words[boolean]
         number: Any = as_number(key) if isinstance(key, str) else key
         if self.style is not None and rough_kind(number) == "number" and abs(number) < _EXACT:
-            return _written(number, self.style)
+            return _write_number(number, self.style)
         return key if isinstance(key, str) else shown(key)
 
 
@@ -135,7 +135,7 @@ def as_number(text: str) -> int | float | None:
     return int(value) if abs(value) < _EXACT and value.is_integer() else value
 
 
-def _written(number: float, style: str) -> str:
+def _write_number(number: float, style: str) -> str:
     """A number as text; one that a double cannot hold is never equal to what it was read from."""
     if not abs(number) < _EXACT:
         return ""

@@ -84,10 +84,10 @@ def known_order(values: Collection[str]) -> tuple[str, ...] | None:
         if {*folded.values()} <= {name.casefold() for name in calendar}:
             return _in_spelling(calendar, folded)
     for scale in _PLACES:
-        if (found := _sorted(folded, scale.get)) is not None:
-            return found
-    if (found := _sorted(folded, _place)) is not None:
-        return found
+        if (order := _sort_by_place(folded, scale.get)) is not None:
+            return order
+    if (order := _sort_by_place(folded, _place)) is not None:
+        return order
     return _ranges(folded)
 
 
@@ -98,7 +98,7 @@ def _places(scale: str) -> dict[str, float]:
 _PLACES: tuple[Mapping[str, float], ...] = tuple(map(_places, _SCALES))
 
 
-def _sorted(folded: Mapping[str, str], place_of: Callable[[str], float | None]) -> tuple[str, ...] | None:
+def _sort_by_place(folded: Mapping[str, str], place_of: Callable[[str], float | None]) -> tuple[str, ...] | None:
     """The values by their places; None if one has none, or two have the same."""
     places = {value: place_of(text) for value, text in folded.items()}
     if None in places.values() or len(set(places.values())) < len(places):
@@ -108,21 +108,21 @@ def _sorted(folded: Mapping[str, str], place_of: Callable[[str], float | None]) 
 
 def _in_spelling(calendar: Sequence[str], folded: Mapping[str, str]) -> tuple[str, ...]:
     """A calendar with the spelling of the values that are there."""
-    own = {text: value for value, text in folded.items()}
-    return tuple(own.get(name.casefold(), name) for name in calendar)
+    spelling = {text: value for value, text in folded.items()}
+    return tuple(spelling.get(name.casefold(), name) for name in calendar)
 
 
 def _place(text: str) -> float | None:
     """1st is 1."""
-    found = re.fullmatch(_PLACE, text, re.IGNORECASE)
-    return float(found[1]) if found else None
+    match = re.fullmatch(_PLACE, text, re.IGNORECASE)
+    return float(match[1]) if match else None
 
 
 def _ranges(folded: Mapping[str, str]) -> tuple[str, ...] | None:
     """Ranges of numbers in order, single numbers among them; None if they overlap or if there are only numbers."""
-    found = {value: _range(text) for value, text in folded.items()}
-    ranges = {value: own for value, own in found.items() if own is not None}
-    if len(ranges) < len(found) or all(low == high for low, high in ranges.values()):
+    by_value = {value: _range(text) for value, text in folded.items()}
+    ranges = {value: limits for value, limits in by_value.items() if limits is not None}
+    if len(ranges) < len(by_value) or all(low == high for low, high in ranges.values()):
         return None
     result = sorted(ranges, key=lambda value: ranges[value])
     ends = [ranges[value] for value in result]
@@ -132,15 +132,15 @@ def _ranges(folded: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def _range(text: str) -> tuple[float, float] | None:
-    if found := re.fullmatch(_BETWEEN, text, re.IGNORECASE):
-        low, high = _number(found[1], found[2] or found[4]), _number(found[3], found[4])
+    if match := re.fullmatch(_BETWEEN, text, re.IGNORECASE):
+        low, high = _number(match[1], match[2] or match[4]), _number(match[3], match[4])
         return (low, high) if low < high else None
-    if found := re.fullmatch(_BELOW, text, re.IGNORECASE):
-        return float("-inf"), _number(found[1], found[2])
-    if found := re.fullmatch(_ABOVE, text, re.IGNORECASE) or re.fullmatch(_MORE, text, re.IGNORECASE):
-        return _number(found[1], found[2]), float("inf")
-    if found := re.fullmatch(_SINGLE, text, re.IGNORECASE):
-        return _number(found[1], found[2]), _number(found[1], found[2])
+    if match := re.fullmatch(_BELOW, text, re.IGNORECASE):
+        return float("-inf"), _number(match[1], match[2])
+    if match := re.fullmatch(_ABOVE, text, re.IGNORECASE) or re.fullmatch(_MORE, text, re.IGNORECASE):
+        return _number(match[1], match[2]), float("inf")
+    if match := re.fullmatch(_SINGLE, text, re.IGNORECASE):
+        return _number(match[1], match[2]), _number(match[1], match[2])
     return None
 
 

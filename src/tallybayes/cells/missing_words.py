@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows
 
-__all__ = ["USUAL", "MissingWords", "trimmed"]
+__all__ = ["USUAL", "MissingWords", "trim_cells"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
 _OFTEN = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", ".", "?")
@@ -34,9 +34,9 @@ class MissingWords:
     """The words that were given: besides the usual ones, or instead of them; an empty cell is always missing.
 
     >>> cells = pa.array([" NA", "none", "-", "-9", "Ulm "])
-    >>> MissingWords(("-9",)).cleaned(cells).to_pylist()
+    >>> MissingWords(("-9",)).clean(cells).to_pylist()
     [None, None, None, None, 'Ulm']
-    >>> MissingWords(("-9",), only=True).cleaned(cells).to_pylist()
+    >>> MissingWords(("-9",), only=True).clean(cells).to_pylist()
     ['NA', 'none', '-', None, 'Ulm']
     """
 
@@ -59,7 +59,7 @@ class MissingWords:
         """The words that are numbers themselves, such as -999."""
         return tuple(sorted(word for word in self.folded if _is_number(word)))
 
-    def cleaned(self, cells: Any) -> Any:
+    def clean(self, cells: Any) -> Any:
         """Cells of text without the spaces around them, and null in place of the words; other cells as they are."""
         if not pa.types.is_string(cells.type) and not pa.types.is_large_string(cells.type):
             return cells
@@ -67,11 +67,11 @@ class MissingWords:
         if (marks & _SPACE).any():
             cells = pc.utf8_trim_whitespace(cells)
             marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
-        found = self._words_among(cells, np.flatnonzero(marks & _WORD))
-        if not len(found):
+        words = self._words_among(cells, np.flatnonzero(marks & _WORD))
+        if not len(words):
             return cells
         there = np.ones(len(cells), bool)
-        there[found] = False
+        there[words] = False
         return pc.if_else(_booleans(there), cells, pa.nulls(1, cells.type)[0])
 
     def n_none(self, cells: Any, cleaned: Any) -> int:
@@ -89,18 +89,18 @@ class MissingWords:
         hits = pc.is_in(
             pc.utf8_lower(cells.take(integers(rows))), value_set=strings(sorted(self.folded)).cast(cells.type)
         )
-        found: NDArray[np.int64] = rows[to_numpy(hits)]
-        return found
+        result: NDArray[np.int64] = rows[to_numpy(hits)]
+        return result
 
     @cached_property
     def _first_bytes(self) -> Bytes:
         """The bytes with which white space or a word begins."""
-        return _marked(_SPACES, {form.encode()[0] for form in self._forms})
+        return _mark_bytes(_SPACES, {form.encode()[0] for form in self._forms})
 
     @cached_property
     def _last_bytes(self) -> Bytes:
         """The bytes with which white space or a word ends; beyond ASCII any may, in one case or another."""
-        return _marked(_SPACE_ENDS, {*range(128, 256), *(form.encode()[-1] for form in self._forms)})
+        return _mark_bytes(_SPACE_ENDS, {*range(128, 256), *(form.encode()[-1] for form in self._forms)})
 
     @property
     def _forms(self) -> set[str]:
@@ -112,17 +112,17 @@ class MissingWords:
         return max(len(form.encode()) for word in self.folded for form in (word, word.upper()))
 
 
-def trimmed(cells: Any) -> Any:
+def trim_cells(cells: Any) -> Any:
     """Cells of text without the spaces around them.
 
-    >>> trimmed(pa.array([" yes", "no", None, "\u00a0"])).to_pylist()
+    >>> trim_cells(pa.array([" yes", "no", None, "\u00a0"])).to_pylist()
     ['yes', 'no', None, '']
     """
-    marks = _marks(cells, _marked(_SPACES), _marked(_SPACE_ENDS), 0)
+    marks = _marks(cells, _mark_bytes(_SPACES), _mark_bytes(_SPACE_ENDS), 0)
     return pc.utf8_trim_whitespace(cells) if (marks & _SPACE).any() else cells
 
 
-def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
+def _mark_bytes(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
     """For every byte, what may begin or end with it."""
     result = np.zeros(256, np.uint8)
     result[[*spaces]] |= _SPACE
@@ -133,8 +133,8 @@ def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
 def _marks(cells: Any, first: Bytes, last: Bytes, longest: int) -> Bytes:
     """What cells of text may be, by how they begin and end; nulls are not told apart."""
     bounds, content, _ = text_buffers(cells)
-    found: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
-    return found
+    marks: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
+    return marks
 
 
 def _booleans(values: NDArray[np.bool_]) -> Any:

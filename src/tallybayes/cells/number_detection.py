@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, pc, strings, to_numpy
+from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, listed, word_counts
+from tallybayes.cells.number_reading import Doubt, NumberReading, list_words, word_counts
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
@@ -43,7 +43,7 @@ _ADDRESS = r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$
 _EARLY = r"^(?:[^a-z\n]|Rs|Fr){0,12}[0-9]"  # _PARTS allows no more before its first digit: rules out most prose at once
 _FIRST = 10  # cells that rule out most patterns
 _CODE = r"^[+-]?0\d"  # 007 is a name, not a number
-_FEW = 20  # below this many values a single odd word is a larger share
+_FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
 
@@ -116,11 +116,11 @@ def detect_numbers(
     usable = [(d, t) for d, t in _PAIRS if decimal in (None, d) and (thousands is None or t in ("", thousands))]
     usable = [(d, t) for d, t in usable if d != thousands]
     there = {name: cells for name, cells in columns.items() if cells.null_count < len(cells)}
-    likely = _with_numbers({name: combined(cells).drop_null() for name, cells in there.items()})
-    evidence = {name: found for name, cells in likely.items() if (found := _evidence(cells, usable)) is not None}
-    signs = {own.decides for own in evidence.values()} - {None}
+    likely = _with_numbers({name: combine_chunks(cells).drop_null() for name, cells in there.items()})
+    every = {name: evidence for name, cells in likely.items() if (evidence := _evidence(cells, usable)) is not None}
+    signs = {evidence.decides for evidence in every.values()} - {None}
     sign = decimal or (signs.pop() if len(signs) == 1 else None)
-    return {name: _decided(own, sign, delimiter, decimal, thousands) for name, own in evidence.items()}
+    return {name: _decide_reading(evidence, sign, delimiter, decimal, thousands) for name, evidence in every.items()}
 
 
 def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,37 +216,39 @@ def _is_known(unit: str) -> bool:
     return _count(strings([unit]), f"^(?:{_ANY_UNIT})$") > 0
 
 
-def _decided(
-    own: _Evidence, sign: str | None, delimiter: str, decimal: str | None, thousands: str | None
+def _decide_reading(
+    evidence: _Evidence, sign: str | None, delimiter: str, decimal: str | None, thousands: str | None
 ) -> NumberReading:
     """The reading of one column, given the decimal sign of the table, if that is known."""
     doubts: list[Doubt] = []
-    rivals = own.rivals
-    pair = next((pair for pair in own.pairs if pair[0] == sign), own.pairs[0])
+    rivals = evidence.rivals
+    pair = next((pair for pair in evidence.pairs if pair[0] == sign), evidence.pairs[0])
     is_guessed = bool(rivals) and sign is None
     if is_guessed:
-        pair = _by_magnitude(own, rivals, delimiter)
-        doubts.append(_ambiguous(own, pair, next(other for other in rivals if other != pair)))
-    if not pair[1] and (sign is not None or len(own.separated)):  # groups of thousands may come later
-        point = pair[0] if len(own.separated) or sign is None else sign
+        pair = _by_magnitude(evidence, rivals, delimiter)
+        doubts.append(_ambiguous(evidence, pair, next(other for other in rivals if other != pair)))
+    if not pair[1] and (sign is not None or len(evidence.separated)):  # groups of thousands may come later
+        point = pair[0] if len(evidence.separated) or sign is None else sign
         other = thousands if thousands is not None else "." if point == "," else ","
         pair = (point, other if other != point else "")
-    form, n = NumberFormat(*pair, unit=own.unit), len(own.cells)
-    as_it_is = own.all_plain and (pair[0] == "." or not len(own.separated))
-    rest = own.cells[:0] if as_it_is else own.cells.filter(pc.is_null(form.parse(own.cells)))
+    form, n = NumberFormat(*pair, unit=evidence.unit), len(evidence.cells)
+    as_it_is = evidence.all_plain and (pair[0] == "." or not len(evidence.separated))
+    rest = evidence.cells[:0] if as_it_is else evidence.cells.filter(pc.is_null(form.parse(evidence.cells)))
     n_numbers = n - len(rest)
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest))))  # other numbers are errors when they are read
-    odd = own.cells[:0] if as_it_is else own.cells.filter(pc.is_valid(form.parse(own.cells)))
-    odd = own.separated if own.all_plain and not as_it_is else odd.filter(_not(odd, NUMBER))
+    odd = evidence.cells[:0] if as_it_is else evidence.cells.filter(pc.is_valid(form.parse(evidence.cells)))
+    odd = evidence.separated if evidence.all_plain and not as_it_is else odd.filter(_not(odd, NUMBER))
     is_plain = pair[0] == "." and not len(odd)
-    is_numeric = _holds_numbers(n_numbers, n, words) and not own.has_codes
+    is_numeric = _holds_numbers(n_numbers, n, words) and not evidence.has_codes
     doubts = doubts if is_numeric else []
-    if own.units:
-        is_numeric, doubts = False, [] if own.has_codes else [_several_units(own)]
-    elif len(own.contradicting) > (1 - _SHARE) * n:
-        is_numeric, doubts = False, [] if own.has_codes else [_mixed(own, decimal)]
-    elif own.n_without_unit and is_numeric:
-        doubts.append(Doubt(f"{own.n_without_unit:,} of {n:,} cells have no unit and were taken as {own.unit}", None))
+    if evidence.units:
+        is_numeric, doubts = False, [] if evidence.has_codes else [_several_units(evidence)]
+    elif len(evidence.contradicting) > (1 - _SHARE) * n:
+        is_numeric, doubts = False, [] if evidence.has_codes else [_mixed(evidence, decimal)]
+    elif evidence.n_without_unit and is_numeric:
+        doubts.append(
+            Doubt(f"{evidence.n_without_unit:,} of {n:,} cells have no unit and were taken as {evidence.unit}", None)
+        )
     example = odd[0].as_py() if len(odd) else None
     return NumberReading(
         n,
@@ -256,8 +258,8 @@ def _decided(
         is_numeric,
         is_plain,
         is_guessed,
-        own.all_plain,
-        own.has_codes,
+        evidence.all_plain,
+        evidence.has_codes,
         example,
         tuple(doubts),
     )
@@ -266,21 +268,21 @@ def _decided(
 def _holds_numbers(n_numbers: int, n: int, words: Mapping[str, int]) -> bool:
     if any(sign.isdigit() for word in words for sign in word):  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
-    return mostly_numbers(n_numbers, n) or (n >= _FEW and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
+    return mostly_numbers(n_numbers, n) or (n >= _FEW_CELLS and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
 
 
 def mostly_numbers(n_numbers: float, n: int) -> bool:
     """Whether so many numbers among n values make a column of numbers, whatever the others are."""
-    return n > 0 and n_numbers / n >= (_SHARE if n >= _FEW else _SHARE_OF_FEW)
+    return n > 0 and n_numbers / n >= (_SHARE if n >= _FEW_CELLS else _SHARE_OF_FEW)
 
 
-def _by_magnitude(own: _Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
+def _by_magnitude(evidence: _Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
     """The pair with which numbers that have a separator are about as large as those that have none."""
-    if own.unit and _count(strings([own.unit]), f"^{CURRENCY}$"):
+    if evidence.unit and _count(strings([evidence.unit]), f"^{CURRENCY}$"):
         return next(pair for pair in rivals if pair[1])  # money has two decimals, not three
-    parsed = {pair: _logs(NumberFormat(*pair, unit=own.unit).parse(own.separated)) for pair in rivals}
-    without = own.cells.filter(pc.invert(pc.is_in(own.cells, value_set=own.separated)))
-    plain = _logs(NumberFormat(unit=own.unit).parse(without))
+    parsed = {pair: _logs(NumberFormat(*pair, unit=evidence.unit).parse(evidence.separated)) for pair in rivals}
+    without = evidence.cells.filter(pc.invert(pc.is_in(evidence.cells, value_set=evidence.separated)))
+    plain = _logs(NumberFormat(unit=evidence.unit).parse(without))
     usual = (".", "") if (".", "") in rivals else (",", "") if delimiter == ";" else (".", ",")
     if not len(plain):
         return usual
@@ -294,26 +296,28 @@ def _logs(values: Any) -> np.ndarray:
     return logs
 
 
-def _ambiguous(own: _Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:
-    example = own.separated[0].as_py()
-    values = [NumberFormat(*pair, unit=own.unit).parse(own.separated[:1])[0].as_py() for pair in (taken, other)]
+def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:
+    example = evidence.separated[0].as_py()
+    values = [
+        NumberFormat(*pair, unit=evidence.unit).parse(evidence.separated[:1])[0].as_py() for pair in (taken, other)
+    ]
     name, sign = ("thousands", other[1]) if other[1] else ("decimal", other[0])
     text = f"{shorten(example)} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
     return Doubt(text, f'{name}="{sign}" (--{name} {sign}) reads {values[1]:.15g}')
 
 
-def _several_units(own: _Evidence) -> Doubt:
-    shown = listed(dict(sorted(own.units.items(), key=lambda item: -item[1])))
+def _several_units(evidence: _Evidence) -> Doubt:
+    shown = list_words(dict(sorted(evidence.units.items(), key=lambda item: -item[1])))
     text = f"the numbers have different units: {shown}; the column was not taken for numbers"
     return Doubt(text, "convert the cells to one unit before fitting")
 
 
-def _mixed(own: _Evidence, decimal: str | None) -> Doubt:
+def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
     """Numbers that are written in different ways."""
-    seen = " and ".join(shorten(part[0].as_py()) for part in (own.separated, own.contradicting) if len(part))
+    seen = " and ".join(shorten(part[0].as_py()) for part in (evidence.separated, evidence.contradicting) if len(part))
     text = f"the numbers are written in different ways: {seen}"
     if decimal is not None:
-        text = f"the decimal sign {decimal!r} does not fit {shorten(own.contradicting[0].as_py())}"
+        text = f"the decimal sign {decimal!r} does not fit {shorten(evidence.contradicting[0].as_py())}"
     return Doubt(f"{text}; the column was not taken for numbers", "write all of them in one way before fitting")
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, pc, strings
-from tallybayes.cells.missing_words import trimmed
+from tallybayes.cells.arrow import combine_chunks, pc, strings
+from tallybayes.cells.missing_words import trim_cells
 from tallybayes.errors import ParameterError
 
-__all__ = ["CURRENCY", "DECIMALS", "THOUSANDS", "NumberFormat", "groups", "ordered", "plain_signs"]
+__all__ = ["CURRENCY", "DECIMALS", "THOUSANDS", "NumberFormat", "groups", "plain_signs", "with_signs"]
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", "'", " ")
@@ -71,8 +71,8 @@ class NumberFormat:
 
     def parse(self, cells: Any) -> Any:
         """Cells of text as doubles; null where a cell is null or not a number in this format."""
-        cells = combined(cells)
-        parts = pc.extract_regex(plain_signs(trimmed(cells)), self._pattern)
+        cells = combine_chunks(cells)
+        parts = pc.extract_regex(plain_signs(trim_cells(cells)), self._pattern)
         opened, sign, inner, whole, rest, only, minus, closed = (pc.struct_field(parts, name) for name in _PARTS)
         whole = whole if not self.thousands else pc.replace_substring(whole, self.thousands, "")
         nothing = pa.scalar("", cells.type)
@@ -122,31 +122,31 @@ class NumberFormat:
         return plain | ({"words": list(self.words)} if self.words else {})
 
     @classmethod
-    def from_dict(cls, given: Any) -> NumberFormat:
+    def from_dict(cls, facts: Any) -> NumberFormat:
         """The format from plain values, checked.
 
         >>> NumberFormat.from_dict({"decimal": ",", "unit": "%"})
         NumberFormat(decimal=',', thousands='', unit='%', words=())
         """
-        if not isinstance(given, Mapping) or given.keys() - _KEYS or not isinstance(given.get("words", []), list):
-            raise ParameterError("a format of numbers: decimal, thousands, unit and words", got=given)
+        if not isinstance(facts, Mapping) or facts.keys() - _KEYS or not isinstance(facts.get("words", []), list):
+            raise ParameterError("a format of numbers: decimal, thousands, unit and words", got=facts)
         return cls(
-            given.get("decimal", "."), given.get("thousands", ""), given.get("unit", ""), tuple(given.get("words", ()))
+            facts.get("decimal", "."), facts.get("thousands", ""), facts.get("unit", ""), tuple(facts.get("words", ()))
         )
 
 
 def _with_infinities(numbers: Any, cells: Any) -> Any:
     """Numbers with the infinities among the cells, which are refused later as they are in plain columns."""
     for pattern, value in _INFINITIES.items():
-        found = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
-        numbers = pc.if_else(found, value, numbers)
+        matches = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
+        numbers = pc.if_else(matches, value, numbers)
     return numbers
 
 
-def ordered(form: NumberFormat, decimal: str | None, thousands: str | None) -> NumberFormat:
-    """A format with the decimal sign and the thousands separator that were ordered for a file, if they were.
+def with_signs(form: NumberFormat, decimal: str | None, thousands: str | None) -> NumberFormat:
+    """A format with the decimal sign and the thousands separator that were given for a file, if they were.
 
-    >>> ordered(NumberFormat(",", "."), ".", None).parse(pa.array(["1,500.5"])).to_pylist()
+    >>> with_signs(NumberFormat(",", "."), ".", None).parse(pa.array(["1,500.5"])).to_pylist()
     [1500.5]
     """
     if decimal is None and thousands is None:

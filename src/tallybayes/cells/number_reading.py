@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.cells.arrow import combined, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, to_list, to_numpy
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import shorten
 
-__all__ = ["Doubt", "NumberReading", "listed", "not_numbers", "word_counts"]
+__all__ = ["Doubt", "NumberReading", "list_words", "not_numbers", "word_counts"]
 
 _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
@@ -79,7 +79,7 @@ class NumberReading:
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'
-            return (Doubt(f"{text}: {listed(self.words)}", hint),)
+            return (Doubt(f"{text}: {list_words(self.words)}", hint),)
         return self.doubts
 
 
@@ -89,12 +89,12 @@ def not_numbers(n: int, words: Mapping[str, int]) -> str:
     >>> not_numbers(12, {"unknown": 9, "refused": 3})
     '12 cells are not numbers and were treated as missing: unknown (9), refused (3)'
     """
-    one = n == 1
-    verbs = "cell is not a number and was" if one else "cells are not numbers and were"
-    return f"{n:,} {verbs} treated as missing: {listed(words)}"
+    is_single = n == 1
+    verbs = "cell is not a number and was" if is_single else "cells are not numbers and were"
+    return f"{n:,} {verbs} treated as missing: {list_words(words)}"
 
 
-def listed(words: Mapping[str, int]) -> str:
+def list_words(words: Mapping[str, int]) -> str:
     """The most frequent words with their counts."""
     shown = [f"{word if len(word) <= _LENGTH else shorten(word, _LENGTH)} ({n:,})" for word, n in words.items()]
     more = f" and {len(shown) - _LISTED:,} more" if len(shown) > _LISTED else ""
@@ -108,6 +108,6 @@ def word_counts(cells: Any) -> dict[str, int]:
     >>> word_counts(pa.array(["b", "a", "b", None]))
     {'b': 2, 'a': 1}
     """
-    counted = combined(cells.drop_null()).value_counts()
+    counted = combine_chunks(cells.drop_null()).value_counts()
     values, counts = to_list(counted.field(0)), to_numpy(counted.field(1)).tolist()
     return dict(sorted(zip(values, counts, strict=True), key=lambda item: (-item[1], item[0])))

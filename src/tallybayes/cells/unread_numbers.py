@@ -37,8 +37,8 @@ class UnreadNumbers:
         new = {word: n for word, n in word_counts(cells).items() if word not in known}
         if not new:
             return
-        if column not in self._counts and len(self._counts) < _PLACES and (found := place()) is not None:
-            self._places[column] = found
+        if column not in self._counts and len(self._counts) < _PLACES and (first := place()) is not None:
+            self._places[column] = first
         self._counts.setdefault(column, Counter()).update(new)
 
     def warn(self) -> None:

@@ -14,7 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes import kernels
-from tallybayes.cells.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows, wide_texts
+from tallybayes.cells.arrow import (
+    combine_chunks,
+    is_text_type,
+    pc,
+    strings,
+    text_buffers,
+    to_numpy,
+    valid_rows,
+    wide_texts,
+)
 from tallybayes.cli.csv_dialect import OutputDialect
 from tallybayes.formatting import finite_json, shown
 
@@ -52,7 +61,7 @@ def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
 
 
 def _columns(table: pa.Table) -> list[tuple[Any, Any]]:
-    return [(table.field(i), combined(column)) for i, column in enumerate(table.columns)]
+    return [(table.field(i), combine_chunks(column)) for i, column in enumerate(table.columns)]
 
 
 def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
@@ -116,7 +125,7 @@ def _quoted(texts: Any, dialect: OutputDialect) -> Any:
 
 def _contains(texts: Any, characters: str) -> bool:
     """Whether any of the texts contains any of these ASCII characters; the bytes are searched, not text by text."""
-    data = combined(texts).buffers()[2]
+    data = combine_chunks(texts).buffers()[2]
     if data is None:
         return False
     content = np.frombuffer(data, np.uint8)

@@ -197,7 +197,7 @@ def check_label_column(source: Source, label: Any) -> None:
     try:
         check_label(label, head.columns)
     except DataError as error:
-        raise head.located(error) from None
+        raise head.locate(error) from None
 
 
 def loaded_model(path: str) -> Model:

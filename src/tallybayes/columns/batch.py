@@ -174,7 +174,7 @@ class _Encoder:
         tasks |= self.input_tasks()
         done = self._side_by_side(tasks)
         columns = {name: done.pop(name) for name in names}
-        return columns | self._derived(columns, done), done
+        return columns | self._derive(columns, done), done
 
     def _column(self, reader: Reader, name: str) -> Column:
         context = ReadContext(
@@ -204,7 +204,7 @@ class _Encoder:
         context = ReadContext(name, self._table.n_rows, purpose=self._purpose, missing=self._schema.missing)
         return reader.encode(self._table.columns, context)
 
-    def _derived(self, columns: Mapping[str, Column], others: Mapping[Any, Any]) -> dict[str, Column]:
+    def _derive(self, columns: Mapping[str, Column], others: Mapping[Any, Any]) -> dict[str, Column]:
         """The derived columns, from the encoded columns of the model and other encoded inputs."""
         inputs = _inputs(self._schema)
         if not inputs:
@@ -240,7 +240,7 @@ class _Encoder:
 
 def _inputs(schema: Schema) -> list[CellInput]:
     """The inputs of the derived columns, each once."""
-    return list(dict.fromkeys(one for spec in schema.derived.values() for one in spec.reader.inputs))
+    return list(dict.fromkeys(cell_input for spec in schema.derived.values() for cell_input in spec.reader.inputs))
 
 
 def _input_reader(schema: Schema, cell_input: CellInput) -> Reader:

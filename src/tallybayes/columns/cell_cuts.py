@@ -48,12 +48,12 @@ def inputs_of_sizes(
     columns: Mapping[str, Column], codes: Codes32, sizes: Sequence[int], *, missing: bool = False
 ) -> list[dict[str, CellInput]]:
     """The same for several numbers of cells at once: fewer cells come from the first divisions."""
-    found: list[dict[str, CellInput]] = [{} for _ in sizes]
+    results: list[dict[str, CellInput]] = [{} for _ in sizes]
     for name in sorted(columns):
-        for own, result in zip(_inputs(name, columns[name], codes, sizes, missing), found, strict=False):
-            if own.n_cells - missing > 1:
-                result[name] = own
-    return found
+        for cell_input, result in zip(_inputs(name, columns[name], codes, sizes, missing), results, strict=False):
+            if cell_input.n_cells - missing > 1:
+                result[name] = cell_input
+    return results
 
 
 def _inputs(name: str, column: Column, codes: Codes32, sizes: Sequence[int], missing: bool) -> list[CellInput]:
@@ -69,15 +69,15 @@ def _inputs(name: str, column: Column, codes: Codes32, sizes: Sequence[int], mis
 def _edges(values: np.ndarray, codes: Codes32, sizes: Sequence[int]) -> list[tuple[float, ...]]:
     """The least value of each cell but the first, for each number of cells."""
     there = np.flatnonzero(np.isfinite(values) & (codes >= 0))
-    own, own_codes = values[there].astype(np.float64), codes[there]
-    ordered, n_classes = np.sort(own), int(own_codes.max(initial=-1)) + 1
-    first = np.append(np.zeros(min(len(own), 1), np.int64), np.flatnonzero(ordered[1:] > ordered[:-1]) + 1)
+    known, known_codes = values[there].astype(np.float64), codes[there]
+    ordered, n_classes = np.sort(known), int(known_codes.max(initial=-1)) + 1
+    first = np.append(np.zeros(min(len(known), 1), np.int64), np.flatnonzero(ordered[1:] > ordered[:-1]) + 1)
     distinct = ordered[first] + 0.0  # no negative zero
     if len(distinct) <= min(sizes):
         return [tuple(distinct[1:].tolist())] * len(sizes)
-    starts = distinct[_bucket_starts(first, len(own))]
-    bucket = kernels.active.find_steps(own, starts) - 1
-    buckets = np.bincount(bucket * n_classes + own_codes, minlength=len(starts) * n_classes)
+    starts = distinct[_bucket_starts(first, len(known))]
+    bucket = kernels.active.find_steps(known, starts) - 1
+    buckets = np.bincount(bucket * n_classes + known_codes, minlength=len(starts) * n_classes)
     cuts = _cuts(buckets.reshape(-1, n_classes), max(sizes))
     few = tuple(distinct[1:].tolist()) if len(distinct) <= max(sizes) else ()
     return [few if len(distinct) <= n else tuple(starts[sorted(cuts[: n - 1])].tolist()) for n in sizes]
@@ -107,11 +107,11 @@ def _terms(n: int) -> Floats:
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:
     """All categories if they are few, otherwise the most frequent that have enough rows; sorted."""
-    own = column.with_keys_in_use()
-    place = own.codes.astype(np.int64) - own.origin
-    there = (place >= 0) & (place < len(own.keys)) & (codes >= 0)
-    rows = np.bincount(place[there], minlength=len(own.keys))
-    keys = {own.keys[i]: int(rows[i]) for i in np.flatnonzero(rows).tolist()}
+    used = column.with_keys_in_use()
+    place = used.codes.astype(np.int64) - used.origin
+    there = (place >= 0) & (place < len(used.keys)) & (codes >= 0)
+    rows = np.bincount(place[there], minlength=len(used.keys))
+    keys = {used.keys[i]: int(rows[i]) for i in np.flatnonzero(rows).tolist()}
     if any(type(key) not in _KEYS for key in keys):
         return ()
     ordered = sort_keys(keys)

@@ -145,28 +145,28 @@ class ColumnSpec:
         return facts | ({"selected_on": float(self.selected_on)} if self.selected_on else {})
 
     @classmethod
-    def from_dict(cls, name: str, given: Any) -> ColumnSpec:
+    def from_dict(cls, name: str, facts: Any) -> ColumnSpec:
         """The column from plain values, every one of them checked.
 
         >>> ColumnSpec.from_dict("age", {"family": "histogram"})
         ColumnSpec(name='age', family=Histogram(), reason='as in the schema')
         """
-        if not isinstance(given, Mapping) or given.keys() - _FACTS or "family" not in given:
-            raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
-        text, reason = given["family"], given.get("reason", "as in the schema")
+        if not isinstance(facts, Mapping) or facts.keys() - _FACTS or "family" not in facts:
+            raise ParameterError("the family (or null) and the reason of a column", got=facts, column=name)
+        text, reason = facts["family"], facts.get("reason", "as in the schema")
         if not isinstance(text, (str, type(None))) or not isinstance(reason, str):
-            raise ParameterError("a family by its name, and a reason", got=given, column=name)
+            raise ParameterError("a family by its name, and a reason", got=facts, column=name)
         known = None if text is None else parse_column(text)
-        if not is_real_number(selected_on := given.get("selected_on", 0.0)) or not 0 <= selected_on < math.inf:
+        if not is_real_number(selected_on := facts.get("selected_on", 0.0)) or not 0 <= selected_on < math.inf:
             expected = "the rows that the options of a column were selected on"
             raise ParameterError(expected, got=selected_on, column=name)
         return cls(
             name,
             None if isinstance(known, DateFormat) else known,
             reason,
-            DateReader(known) if isinstance(known, DateFormat) else _reader(name, given),
-            status=_member(Status, "status", name, given, Status.BY_USER if known is None else Status.USED),
-            origin=_member(Origin, "origin", name, given, Origin.INFERRED),
+            DateReader(known) if isinstance(known, DateFormat) else _reader(name, facts),
+            status=_member(Status, "status", name, facts, Status.BY_USER if known is None else Status.USED),
+            origin=_member(Origin, "origin", name, facts, Origin.INFERRED),
             selected_on=float(selected_on),
         )
 
@@ -174,20 +174,20 @@ class ColumnSpec:
 _FACTS = {"family", "reason", "status", "origin", "reader", "selected_on"}
 
 
-def _member(kind: Any, fact: str, name: str, given: Mapping[str, Any], usual: Any) -> Any:
+def _member(kind: Any, fact: str, name: str, facts: Mapping[str, Any], usual: Any) -> Any:
     """The member of an enumeration that is written in a fact of a column."""
     texts = {member.value: member for member in kind}
-    if not isinstance(text := given.get(fact, usual.value), str) or text not in texts:
+    if not isinstance(text := facts.get(fact, usual.value), str) or text not in texts:
         raise ParameterError(f"the {fact} of a column ({', '.join(texts)})", got=text, column=name)
     return texts[text]
 
 
-def _reader(name: str, given: Mapping[str, Any]) -> Reader:
+def _reader(name: str, facts: Mapping[str, Any]) -> Reader:
     """The reader that is written in the facts of a column; errors name the column."""
-    if "reader" not in given:
+    if "reader" not in facts:
         return UNREAD
     try:
-        return reader_from_dict(given["reader"])
+        return reader_from_dict(facts["reader"])
     except ParameterError as error:
         raise error.at(column=name) from None
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, is_text_type, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, is_text_type, to_list, to_numpy
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat, day_first_of, parse_date
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.readers.date_cells import NO_DATE, read_dates
@@ -46,7 +46,7 @@ _REASONS = {
 }
 
 _SAMPLE = 1000  # distinct texts that are parsed to recognise a column
-_FEW = 20  # below this many cells a single odd word is a larger share
+_FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
 _TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
@@ -65,7 +65,7 @@ def infer_date_parts(
     ['when', 'when.elapsed', 'when.weekday']
     """
     assert dates.reader.dates is not None
-    name, form = dates.name, decided(dates.name, raw, dates.reader.dates)
+    name, form = dates.name, decide_format(dates.name, raw, dates.reader.dates)
     cells = read_dates(raw, form)
     if not (cells.micros != NO_DATE).any():
         if dates.origin is not Origin.SPECIFIED:
@@ -102,10 +102,10 @@ def are_dates(texts: Mapping[str, int]) -> bool:
     """
     some = list(itertools.islice(((text, n) for text, n in texts.items() if text.strip()), _SAMPLE))
     total = sum(n for _, n in some)
-    if not total or not any(_is_date(text) for text, _ in some[:_FEW]):
+    if not total or not any(_is_date(text) for text, _ in some[:_FEW_CELLS]):
         return False
     n_dates = sum(n for text, n in some if _is_date(text))
-    return n_dates >= (_SHARE if total >= _FEW else _SHARE_OF_FEW) * total
+    return n_dates >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total
 
 
 def _is_date(text: str) -> bool:
@@ -120,12 +120,12 @@ def is_date_type(value: Any) -> bool:
     return isinstance(value, _TIMES)
 
 
-def decided(name: str, raw: Raw, form: DateFormat) -> DateFormat:
+def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
     """The format with what the whole column decides; where both readings fit all cells, there is a warning.
 
-    >>> str(decided("day", ["31/01/2024", "02/01/2024"], DateFormat()))
+    >>> str(decide_format("day", ["31/01/2024", "02/01/2024"], DateFormat()))
     'date:day_first'
-    >>> str(decided("at", [1.7e9, 1.6e9], DateFormat(epoch="auto")))
+    >>> str(decide_format("at", [1.7e9, 1.6e9], DateFormat(epoch="auto")))
     'date:epoch=s'
     """
     if form.epoch == "auto":
@@ -153,7 +153,7 @@ def _texts(raw: Raw) -> Mapping[str, int]:
         kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
         if not is_text_type(kind):
             return {}
-        codes, values = text_codes(combined(raw))
+        codes, values = text_codes(combine_chunks(raw))
         counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
         return {text: n for text, n in zip(values, counts, strict=True) if isinstance(text, str)}
     if isinstance(raw, np.ndarray) and raw.dtype.kind not in "UO":
@@ -164,7 +164,7 @@ def _texts(raw: Raw) -> Mapping[str, int]:
 def _unit(raw: Raw) -> str:
     """The unit of an epoch by the magnitude of its middle value."""
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        whole = combined(raw)
+        whole = combine_chunks(raw)
         is_plain = pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)
         raw = to_numpy(whole.cast(pa.float64(), safe=False)) if is_plain else to_list(whole)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiu":

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.cells.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.cells.arrow import as_doubles, combine_chunks, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.cells.known_order import known_order
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
@@ -47,8 +47,8 @@ _DATES = "dates and times"
 _DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
-_FEW = 100  # rows that mostly tell whether numbers are only 0 and 1
-_MANY = 100  # distinct integers from which their number is not mentioned
+_FEW_ROWS = 100  # rows that mostly tell whether numbers are only 0 and 1
+_MANY_INTEGERS = 100  # distinct integers from which their number is not mentioned
 # Thai, Khmer, Chinese ...
 _NO_SPACES = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 _SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
@@ -118,9 +118,9 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
     if pa.types.is_temporal(kind):
         return ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
-        return _from_dictionary(name, combined(raw))
+        return _from_dictionary(name, combine_chunks(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        numbers = to_numpy(combined(as_doubles(raw.drop_null())))
+        numbers = to_numpy(combine_chunks(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
     if pa.types.is_map(kind):
         return ColumnSpec(name, Multinomial(), "maps of amounts")
@@ -131,7 +131,7 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
             return ColumnSpec(name, Multinomial(), "lists of tokens, no values yet", origin=Origin.BY_TYPE)
         return ColumnSpec.unused(name, Status.UNDECIDED)
     if is_text:
-        codes, values = text_codes(combined(raw))
+        codes, values = text_codes(combine_chunks(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, to_list(raw), numeric)
 
@@ -153,9 +153,9 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
     if values.dtype == np.bool_:
         return ColumnSpec(name, Bernoulli(), _BOOLEANS)
     integral = values.dtype.kind in "iu" if integral is None else integral
-    if not integral and has_fraction(values[:_FEW]):  # mostly: then nothing else can be true
+    if not integral and has_fraction(values[:_FEW_ROWS]):  # mostly: then nothing else can be true
         return ColumnSpec(name, numeric, _REALS)
-    for part in (values[:_FEW], values[:SAMPLE], values):
+    for part in (values[:_FEW_ROWS], values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if not np.all((there == 0) | (there == 1)):
             break
@@ -180,7 +180,7 @@ def _describe_numbers(values: np.ndarray, integral: bool) -> str:
     if not integral and not len(there):
         return _REALS
     n_values = len(np.unique(there))
-    return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"
+    return f"integers, {_distinct(n_values)}" if n_values < _MANY_INTEGERS else "integers"
 
 
 def _distinct(n_values: int) -> str:

@@ -71,10 +71,10 @@ class Labels:
         if all(type(new) is type(old) and new == old for new, old in zip(keys, self.keys, strict=True)):
             return self
         ordered = sort_keys(set(keys))
-        found = _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
+        labels = _order_labels(ordered, np.append(positions(keys, ordered), -1)[self.codes])
         pairs = zip(self.keys, keys, strict=True)
         return replace(
-            found, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b}
+            labels, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b}
         )
 
 
@@ -124,10 +124,10 @@ def _cut(name: str, raw: Any, bins: LabelBins) -> Labels:
     """The ranges of numbers; text that names ranges is taken for them."""
     if not _are_reals(raw) and set((labels := encode_labels(name, raw)).keys) <= set(bins.names):
         return labels
-    return _ordered(bins.names, bins.codes(label_numbers(name, raw)))
+    return _order_labels(bins.names, bins.codes(label_numbers(name, raw)))
 
 
-def _ordered(keys: Sequence[Any], codes: NDArray[np.integer]) -> Labels:
+def _order_labels(keys: Sequence[Any], codes: NDArray[np.integer]) -> Labels:
     """Labels from codes of keys in any order; only the keys that have rows are kept."""
     counts = np.bincount(codes[codes >= 0], minlength=len(keys))
     used = [i for i in sorted(range(len(keys)), key=lambda i: keys[i]) if counts[i]]
@@ -169,7 +169,7 @@ def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
 def _is_value(labels: Labels, value: str) -> Labels:
     """Whether each label is this value, compared as text."""
     wanted = (value.lower() if isinstance(key, bool) else value for key in labels.keys)
-    hits = [shown(key) == own or _same_number(key, own) for key, own in zip(labels.keys, wanted, strict=True)]
+    hits = [shown(key) == text or _same_number(key, text) for key, text in zip(labels.keys, wanted, strict=True)]
     hit = np.array([*hits, False])
     codes = np.where(labels.codes < 0, -1, hit[labels.codes]).astype(np.int32)
     counts = np.bincount(codes[codes >= 0], minlength=2)
@@ -227,7 +227,7 @@ def _are_reals(raw: Any) -> bool:
         return bool(raw.dtype.kind == "f")
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return bool(pa.types.is_floating(raw.type))
-    if not any(issubclass(own, (float, np.floating)) for own in set(map(type, raw))):
+    if not any(issubclass(kind, (float, np.floating)) for kind in set(map(type, raw))):
         return False
     return any(isinstance(value, (float, np.floating)) and value == value for value in raw)
 
@@ -251,8 +251,8 @@ def _from_range(values: np.ndarray, keys: range) -> tuple[Labels, range]:
     codes = np.empty(len(values), np.int32)
 
     def number(start: int, stop: int) -> tuple[Any, tuple[int, int]]:
-        own = np.zeros(len(keys), np.int64)
-        return own, kernels.active.code_integers(values, keys.start, own, codes, start, stop)
+        counts_here = np.zeros(len(keys), np.int64)
+        return counts_here, kernels.active.code_integers(values, keys.start, counts_here, codes, start, stop)
 
     counts, ends = zip(*in_threads(number, len(values)), strict=True)
     seen = range(min(least for least, _ in ends), max(greatest for _, greatest in ends) + 1)
@@ -300,12 +300,12 @@ def to_label_type(known: Sequence[Any], labels: Sequence[Any], form: KeyForm | N
         if not known or rough_kind(like) != "number":
             return list(labels)
         return _as_doubles(labels) if isinstance(like, float) else _as_integers(labels)
-    found = [to_key_type(label, like, form) for label in labels]
-    for label, new in zip(labels, found, strict=True):
+    typed = [to_key_type(label, like, form) for label in labels]
+    for label, new in zip(labels, typed, strict=True):
         is_new_text = isinstance(new, str) and new not in known and not (form is not None and form.covers(label))
         if rough_kind(new) != rough_kind(like) or is_new_text:
             raise DataError(f"labels of one type ({kind_of(like)})", got=label)
-    return found if rough_kind(like) != "number" else to_label_type(known, found)
+    return typed if rough_kind(like) != "number" else to_label_type(known, typed)
 
 
 def _as_integers(labels: Sequence[Any]) -> list[Any]:

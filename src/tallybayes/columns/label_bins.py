@@ -38,13 +38,13 @@ class LabelBins:
             raise ParameterError("edges of bins: different finite numbers in ascending order", got=list(self.edges))
 
     @classmethod
-    def from_list(cls, given: Any) -> LabelBins | None:
+    def from_list(cls, edges: Any) -> LabelBins | None:
         """The bins of a schema, checked; None if it has none."""
-        if given is None:
+        if edges is None:
             return None
-        if not isinstance(given, list) or not all(map(is_real_number, given)):
-            raise ParameterError("a list of the edges of bins", got=given)
-        return cls(tuple(map(float, given)))
+        if not isinstance(edges, list) or not all(map(is_real_number, edges)):
+            raise ParameterError("a list of the edges of bins", got=edges)
+        return cls(tuple(map(float, edges)))
 
     @classmethod
     def of_quantiles(cls, values: NDArray[np.floating], n: int, column: str) -> LabelBins:

@@ -40,27 +40,27 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     if not new:
         return table
     first = {name: text_of(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
-    cells = {name: MissingWords().cleaned(text) for name, text in first.items() if text is not None}
-    found = {
+    cells = {name: MissingWords().clean(text) for name, text in first.items() if text is not None}
+    readings = {
         name: reading
         for name, reading in detect_numbers(cells).items()
         if reading.is_numeric and (reading.example is not None or _is_mixed(table.columns[name]))
     }
-    if not found:
+    if not readings:
         return table
-    texts = {name: MissingWords().cleaned(text_of(table.columns[name])) for name in found}
-    numbers = {name: reading.format.parse(texts[name]) for name, reading in found.items()}
-    return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **found})
+    texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings}
+    numbers = {name: reading.format.parse(texts[name]) for name, reading in readings.items()}
+    return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
 
 
-def tell_doubts(field: ColumnSpec, reading: NumberReading | None) -> None:
+def tell_doubts(spec: ColumnSpec, reading: NumberReading | None) -> None:
     """Warn about what was assumed about the numbers of a column."""
-    if reading is None or (field.family is None and not reading.doubts):
+    if reading is None or (spec.family is None and not reading.doubts):
         return
-    is_numeric = field.family is not None and field.family.column in (Reals, Flags)
+    is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
     if is_numeric == reading.is_numeric:
-        for doubt in reading.all_doubts(field.name):
-            warn(doubt.text, column=field.name, hint=doubt.hint)
+        for doubt in reading.all_doubts(spec.name):
+            warn(doubt.text, column=spec.name, hint=doubt.hint)
 
 
 def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:

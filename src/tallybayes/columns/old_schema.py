@@ -44,7 +44,7 @@ _ORIGIN = [
 ]
 
 
-def upgrade_schema(given: Any, number: int | None = None) -> Any:
+def upgrade_schema(schema: Any, number: int | None = None) -> Any:
     """The content of a saved schema, as the present format has it; number: of its format, if it is not in it.
 
     >>> upgrade_schema({"label": "y", "columns": {"a": {"family": None, "reason": "no values yet"}}})["columns"]
@@ -52,64 +52,64 @@ def upgrade_schema(given: Any, number: int | None = None) -> Any:
     >>> upgrade_schema({"format": 2, "columns": {"b": {"family": "histogram", "whole": True}}})["columns"]
     {'b': {'family': 'histogram', 'reader': {'kind': 'number', 'whole': True}}}
     """
-    if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
-        return given
-    number = given.get("format", 1) if number is None else number
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("columns"), Mapping):
+        return schema
+    number = schema.get("format", 1) if number is None else number
     if number not in range(1, SCHEMA_FORMAT + 1):
         raise ParameterError(f"a schema of format {SCHEMA_FORMAT} or less", got=number)
-    columns = given["columns"]
+    columns = schema["columns"]
     if number < 2:
         inputs = set(_inputs(columns))
         columns = {name: _with_status(facts, is_input=name in inputs) for name, facts in columns.items()}
     if number < 3:
         columns = {name: _with_reader(facts) for name, facts in columns.items()}
-    return {name: value for name, value in given.items() if name != "format"} | {"columns": columns}
+    return {name: value for name, value in schema.items() if name != "format"} | {"columns": columns}
 
 
 def _inputs(columns: Mapping[str, Any]) -> Iterator[Any]:
     """The names of the inputs of derived columns."""
     for facts in columns.values():
         inputs = facts.get("inputs") if isinstance(facts, Mapping) else None
-        for own in inputs if isinstance(inputs, list) else ():
-            if isinstance(own, Mapping):
-                yield own.get("column")
+        for cell_input in inputs if isinstance(inputs, list) else ():
+            if isinstance(cell_input, Mapping):
+                yield cell_input.get("column")
 
 
-def _with_status(given: Any, *, is_input: bool) -> Any:
+def _with_status(facts: Any, *, is_input: bool) -> Any:
     """The facts of a column with its status and origin, if they are not usual, after family and reason."""
-    if not isinstance(given, Mapping) or not isinstance(reason := given.get("reason"), str) or "status" in given:
-        return given
-    family, found = given.get("family"), dict[str, Any]()
+    if not isinstance(facts, Mapping) or not isinstance(reason := facts.get("reason"), str) or "status" in facts:
+        return facts
+    family, new = facts.get("family"), dict[str, Any]()
     known = reason.removeprefix("new column; ")
     if family is None:
-        found["status"] = _first(_STATUS, known, Status.INPUT if is_input else Status.BY_USER).value
+        new["status"] = _first(_STATUS, known, Status.INPUT if is_input else Status.BY_USER).value
     origin = _first(_ORIGIN, reason, Origin.INFERRED)
     if origin is Origin.BY_TYPE and (family is None or DateFormat.is_text(family)):
         origin = Origin.INFERRED
-    found |= {"origin": origin.value} if origin is not Origin.INFERRED else {}
-    rest = {name: value for name, value in given.items() if name not in ("family", "reason")}
+    new |= {"origin": origin.value} if origin is not Origin.INFERRED else {}
+    rest = {name: value for name, value in facts.items() if name not in ("family", "reason")}
     bits = {"only_bits": True} if family == "bernoulli" and reason == "only 0 and 1" else {}
     last = {"selected_on": rest.pop("selected_on")} if "selected_on" in rest else {}
-    return {"family": family, "reason": reason, **found, **rest, **bits, **last}
+    return {"family": family, "reason": reason, **new, **rest, **bits, **last}
 
 
 def _first(rules: list[tuple[str, Any]], reason: str, usual: Any) -> Any:
-    return next((found for pattern, found in rules if re.match(pattern, reason)), usual)
+    return next((value for pattern, value in rules if re.match(pattern, reason)), usual)
 
 
-def _with_reader(given: Any) -> Any:
+def _with_reader(facts: Any) -> Any:
     """The facts of a column with its reader, if that is not the usual one of its family."""
-    if not isinstance(given, Mapping) or "reader" in given:
-        return given
-    if "inputs" in given:
-        reader: dict[str, Any] = {"kind": "cells", "inputs": given["inputs"]}
+    if not isinstance(facts, Mapping) or "reader" in facts:
+        return facts
+    if "inputs" in facts:
+        reader: dict[str, Any] = {"kind": "cells", "inputs": facts["inputs"]}
     else:
-        reader = {"kind": _kind(given)} | {new: given[old] for old, new in _READER_FACTS.items() if old in given}
+        reader = {"kind": _kind(facts)} | {new: facts[old] for old, new in _READER_FACTS.items() if old in facts}
         if reader["kind"] != "number":
             reader.pop("whole", None)
-        if isinstance(part := given.get("part"), Mapping):
+        if isinstance(part := facts.get("part"), Mapping):
             reader = {"kind": "date_part", **part, "values": reader}
-    facts = {name: value for name, value in given.items() if name not in (*_READER_FACTS, "inputs", "part")}
+    facts = {name: value for name, value in facts.items() if name not in (*_READER_FACTS, "inputs", "part")}
     if len(reader) == 1:
         return facts
     last = {"selected_on": facts.pop("selected_on")} if "selected_on" in facts else {}
@@ -119,15 +119,15 @@ def _with_reader(given: Any) -> Any:
 _READER_FACTS = {"format": "format", "key_form": "form", "whole": "whole", "only_bits": "only_bits"}
 
 
-def _kind(given: Mapping[str, Any]) -> str:
+def _kind(facts: Mapping[str, Any]) -> str:
     """The kind of reader that a column of the second format had: that of its family, or what its facts tell."""
-    text = given.get("family")
+    text = facts.get("family")
     if isinstance(text, str) and not DateFormat.is_text(text):
         try:
             return reader_for(parse(text)).kind
         except ParameterError:  # a family that is not known: reading the schema says so
             return "number"
-    part = given.get("part")
-    if "key_form" in given or (isinstance(part, Mapping) and part.get("part") not in ("elapsed", "year")):
+    part = facts.get("part")
+    if "key_form" in facts or (isinstance(part, Mapping) and part.get("part") not in ("elapsed", "year")):
         return "key"
-    return "flag" if "only_bits" in given else "number"
+    return "flag" if "only_bits" in facts else "number"

@@ -37,15 +37,18 @@ class _Used(NamedTuple):
         families = {name: family for name in names if (family := columns[name].family) is not None}
         derived = {name: columns[name] for name in names if columns[name].reader.inputs and name in families}
         parts: dict[str, dict[str, str]] = {}
-        for name in sorted(_counted(families, derived)):
+        for name in sorted(_counted_names(families, derived)):
             if name in columns and (part := columns[name].reader.part) is not None:
                 parts.setdefault(part.column, {})[name] = part.part
         return cls(dict(columns), families, derived, parts)
 
 
-def _counted(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
+def _counted_names(families: dict[str, Family], derived: dict[str, ColumnSpec]) -> set[str]:
     """The columns that are counted, by themselves or for derived columns."""
-    return {*families.keys() - derived.keys(), *(own.column for spec in derived.values() for own in spec.reader.inputs)}
+    return {
+        *families.keys() - derived.keys(),
+        *(cell_input.column for spec in derived.values() for cell_input in spec.reader.inputs),
+    }
 
 
 @dataclass(repr=False)
@@ -69,10 +72,10 @@ class Schema:
     @property
     def _used(self) -> _Used:
         """What follows from the columns, which may be changed in place: computed anew when they have been."""
-        found = self._remembered
-        if found is None or found.columns != self.columns:
-            self._remembered = found = _Used.of(self.columns)
-        return found
+        used = self._remembered
+        if used is None or used.columns != self.columns:
+            self._remembered = used = _Used.of(self.columns)
+        return used
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is remembered."""
@@ -92,7 +95,7 @@ class Schema:
     def columns_counted(self) -> list[str]:
         """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
         used = self._used
-        return sorted(_counted(used.families, used.derived))
+        return sorted(_counted_names(used.families, used.derived))
 
     @property
     def columns_in_use(self) -> list[str]:
@@ -117,7 +120,9 @@ class Schema:
             return str(spec.reader.dates)
         if spec.family is not None:
             return spec.family.display_name()
-        is_input = any(name == own.column for derived in self.derived.values() for own in derived.reader.inputs)
+        is_input = any(
+            name == cell_input.column for derived in self.derived.values() for cell_input in derived.reader.inputs
+        )
         return "input" if is_input else "excluded"
 
     def copy(self) -> Schema:
@@ -151,10 +156,12 @@ class Schema:
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
         columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
-        for name in {own.column for spec in columns.values() for own in spec.reader.inputs} & columns.keys():
+        for name in {
+            cell_input.column for spec in columns.values() for cell_input in spec.reader.inputs
+        } & columns.keys():
             if columns[name].family is None and "status" not in given["columns"][name]:
                 columns[name] = replace(columns[name], status=Status.INPUT)
-        form, bins = KeyForm.from_list(given.get("label_form")), LabelBins.from_list(given.get("bins"))
+        form, bins = (KeyForm.from_list(given.get("label_form")), LabelBins.from_list(given.get("bins")))
         return cls(given.get("label"), columns, given.get("weight"), _missing_words(given), form, bins)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -205,19 +212,19 @@ class Schema:
 
 def _why(spec: ColumnSpec) -> str:
     """The reason for a family; of a derived column also its inputs and their numbers of cells."""
-    inputs = ", ".join(f"{own.column} ({own.n_cells})" for own in spec.reader.inputs)
+    inputs = ", ".join(f"{cell_input.column} ({cell_input.n_cells})" for cell_input in spec.reader.inputs)
     return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
 
 
-def _missing_words(given: Mapping[str, Any]) -> MissingWords | None:
+def _missing_words(facts: Mapping[str, Any]) -> MissingWords | None:
     """The words of a schema: instead of the usual ones, or besides them."""
     for name, only in (("missing", True), ("also_missing", False)):
-        words = given.get(name)
+        words = facts.get(name)
         if words is None:
             continue
         if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
             raise ParameterError("a list of words that mean a missing value", got=words)
-        if only and given.get("also_missing") is not None:
-            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(given))
+        if only and facts.get("also_missing") is not None:
+            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(facts))
         return MissingWords(tuple(words), only)
     return None

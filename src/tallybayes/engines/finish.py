@@ -9,13 +9,13 @@ from tallybayes.engines.partial_sums import combined_sum
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.read import to_source
-from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.fit import finish_fit
+from tallybayes.model.learning_steps import apply_counted
 from tallybayes.model.model import Change, Model
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
 from tallybayes.storage.partial_content import PartialSum
-from tallybayes.tables.source import Whole
+from tallybayes.tables.source import TableSource
 from tallybayes.tables.table import Table
 
 __all__ = ["apply", "counted_rows", "fitted"]
@@ -30,7 +30,7 @@ def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
     model = Model(ModelState(counting.schema, counting.settings))
     sample = counted.sample
     change = apply_counted(model, counted, 1)
-    source = Whole(Table(0, {})) if data is None else to_source(data)
+    source = TableSource(Table(0, {})) if data is None else to_source(data)
     return finish_fit(model, counting.label, plan.weights, sample, change, source)
 
 

@@ -14,9 +14,9 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.io.read import to_source
 from tallybayes.model.fit_plan import FitPlan
+from tallybayes.model.learning_steps import Weighting
 from tallybayes.model.model import Model
-from tallybayes.model.row_counter import grown_schema
-from tallybayes.model.weighting import Weighting
+from tallybayes.model.row_counter import grow_schema
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.storage.plan_content import plan_to_bytes
@@ -88,7 +88,7 @@ def plan_change(
     plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), sample_weight, learns=verb == "learn")
     if data is not None and plan.learns:
         source: Source = to_source(data)
-        plan = replace(plan, schema=grown_schema(plan.schema, source.head(), plan))
+        plan = replace(plan, schema=grow_schema(plan.schema, source.head(), plan))
     return _checked(Plan(plan))
 
 

@@ -18,8 +18,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
-from tallybayes.model.text_selection import with_text_selection
-from tallybayes.model.weighting import learn_sampled, sample_for, weighted
+from tallybayes.model.learning_steps import learn_and_sample, sample_for, set_column_weights, with_text_selection
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
@@ -81,7 +80,9 @@ def cross_validate(
         if part < 0:
             skipped += table.n_rows
         else:
-            for _ in source.good(table, partial(learn_sampled, parts[part], samples[part], label=label)):
+            for _ in source.work_on_good_rows(
+                table, partial(learn_and_sample, parts[part], samples[part], label=label)
+            ):
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
         raise DataError(f"rows with a label in at least two of {plan.n_parts} folds", got=Described("fewer"))
@@ -91,14 +92,14 @@ def cross_validate(
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
         model = with_text_selection(models[part], now=True)
-        model = weighted(model, weights, _merge(used), is_part=True, of_rows=n_rows)
+        model = set_column_weights(model, weights, _merge(used), is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
     evaluations = [Evaluation() for _ in range(plan.n_parts)]
     for part, table in plan.tables(source, label):
         if part in snapshots and snapshots[part].classes:
-            for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[part], label)):
+            for _, (log_proba, labels) in source.work_on_good_rows(table, partial(score_table, snapshots[part], label)):
                 add_rows(evaluations[part], snapshots[part], log_proba, labels)
     source.bad = bad
     accuracies = [one.accuracy for one in evaluations if one.n_rows] if holdout is None else []
@@ -124,7 +125,7 @@ def _without(names: list[str], options: FitOptions, source: Source) -> FitOption
 
 def _merge(samples: list[RowSample | None]) -> RowSample:
     """The sample of all training rows of a model."""
-    return RowSample.merged(sample for sample in samples if sample is not None)
+    return RowSample.merge(sample for sample in samples if sample is not None)
 
 
 def _before_each(parts: list[Model]) -> list[Model]:

@@ -102,7 +102,7 @@ def score_honestly(
         evaluation_of(result).leave_one_out, evaluation_of(result).split = True, _training_split(snapshot)
         return result
     learned = LearnedRows(snapshot, source, label)
-    result = work(learned.watched(snapshot.log_proba_batches(source, label=label)))
+    result = work(learned.watch(snapshot.log_proba_batches(source, label=label)))
     if not learned.are_all(evaluation_of(result).class_rows):
         return result
     if leave_one_out is None and learned.can_be_read_again:

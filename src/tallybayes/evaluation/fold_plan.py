@@ -177,7 +177,7 @@ class _DividedRows:
 def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple[Hashes, Hashes]:
     """The hashes and signatures of the rows of a table; 0 for those that cannot be encoded and are skipped."""
     hashes, signatures = np.zeros((2, table.n_rows), np.uint64)
-    for part, batch in source.good(table, lambda one: read_batch(one, model.schema, label, None)):
+    for part, batch in source.work_on_good_rows(table, lambda one: read_batch(one, model.schema, label, None)):
         places = _places(table, part)
         hashes[places], signatures[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
     return hashes, signatures
@@ -186,7 +186,7 @@ def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple
 def _together(source: Source, table: Table, together: NearCopies, folds: Parts) -> Parts:
     """The folds of the rows of a table, near-copied texts in one; those of rows that are skipped do not matter."""
     result = folds.copy()
-    for part, part_folds in source.good(table, lambda one: together(one, folds[_places(table, one)])):
+    for part, part_folds in source.work_on_good_rows(table, lambda one: together(one, folds[_places(table, one)])):
         result[_places(table, part)] = part_folds
     return result
 

@@ -25,11 +25,16 @@ from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
-from tallybayes.model.text_selection import with_text_selection
-from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
+from tallybayes.model.learning_steps import (
+    Weighting,
+    learn_and_sample,
+    sample_for,
+    set_column_weights,
+    with_text_selection,
+)
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
@@ -108,9 +113,9 @@ class _LabelledRows:
         """All rows of a source that have a label and can be counted."""
         tables = []
         for table in source.batches(columns_to_read(empty.schema, label)):
-            for part, _ in source.good(table, partial(_fit, empty, label)):
+            for part, _ in source.work_on_good_rows(table, partial(_fit, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
-        table = concatenated(tables)
+        table = concatenate_tables(tables)
         labels = find_labels(table, label, empty.schema)
         if len(labels.keys) < 2:
             check_value(_fit(empty, label, table), label, source)
@@ -151,9 +156,9 @@ def _evaluate(
     """The three models evaluated on the test rows, for every size; naive Bayes only learns the rows that are new."""
     growing, start, sample = empty.copy(), 0, sample_for(weights)
     for size in sizes:
-        learn_sampled(growing, sample, data.table.take(order[start:size]), label=data.label)
+        learn_and_sample(growing, sample, data.table.take(order[start:size]), label=data.label)
         start = size
-        model = weighted(with_text_selection(growing, now=True), weights, sample, is_part=True).snapshot()
+        model = set_column_weights(with_text_selection(growing, now=True), weights, sample, is_part=True).snapshot()
         scores = score_table(model, data.label, data.table.take(test))
         add_rows(evaluation := Evaluation(), model, *scores)
         codes = data.labels.codes

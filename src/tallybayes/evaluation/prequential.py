@@ -132,7 +132,9 @@ class _StreamEvaluation:
             self._pending.append(table)
             return
         with self._model.reading() as snapshot:
-            for part, (log_proba, labels) in self._source.good(table, partial(score_table, snapshot, self._label)):
+            for part, (log_proba, labels) in self._source.work_on_good_rows(
+                table, partial(score_table, snapshot, self._label)
+            ):
                 for evaluation in (self._block, self.result.evaluation):
                     add_rows(evaluation, snapshot, log_proba, labels)
                 self._pending.append(part)
@@ -140,7 +142,7 @@ class _StreamEvaluation:
     def learn(self) -> None:
         """Learn the rows of the block and start the next one."""
         for table in self._pending:
-            for _ in self._source.good(table, partial(self._model.learn, label=self._label)):
+            for _ in self._source.work_on_good_rows(table, partial(self._model.learn, label=self._label)):
                 pass
         if self._block.n_rows:
             self.result.rows.append(self._point())

@@ -33,10 +33,10 @@ def row_times(table: Table, name: str) -> NDArray[np.float64]:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):  # values that Arrow has no time for
         raise DataError("a column of times", got=type(raw).__name__, column=name, hint=_HINT) from None
     except DataError as error:
-        raise table.located(error) from None
+        raise table.locate(error) from None
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
-        raise table.located(DataError("a time in every row", got=NONE, column=name, row=int(missing[0])))
+        raise table.locate(DataError("a time in every row", got=NONE, column=name, row=int(missing[0])))
     return values
 
 

@@ -12,7 +12,7 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import ParameterError
 from tallybayes.tables.input_kind import has_attribute, library_of
-from tallybayes.tables.source import BATCH, BadRows, ConstantColumns, Progress, Source, Stream, Whole
+from tallybayes.tables.source import BATCH, BadRows, ConstantColumns, Progress, Source, Stream, TableSource
 from tallybayes.tables.table import to_table
 
 __all__ = ["read", "to_source"]
@@ -114,7 +114,7 @@ def to_source(data: Any) -> Source:
         return Stream(pa.RecordBatchReader.from_stream(data))
     if isinstance(data, Iterator):
         return Stream(data)
-    return Whole(to_table(data))
+    return TableSource(to_table(data))
 
 
 def _are_paths(data: Any) -> bool:

@@ -85,31 +85,31 @@ class _ColumnPlan:
         self._ignored, self._only = set(ignored), None if only is None else set(only)
         every = {} if schema is None else schema.columns
         self._has_schema = schema is not None
-        self._derived = {name: field for name, field in every.items() if field.reader.inputs}
-        self._given = {name: field for name, field in every.items() if not field.reader.inputs}
+        self._derived = {name: spec for name, spec in every.items() if spec.reader.inputs}
+        self._given = {name: spec for name, spec in every.items() if not spec.reader.inputs}
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
-        texts = {name for name, own in chosen.items() if isinstance(own, Family) and own.tokeniser is not None}
+        texts = {name for name, family in chosen.items() if isinstance(family, Family) and family.tokeniser is not None}
         self._head = with_readings(head, self._inferred - texts) if settings.infer != "type" else head
 
     def add_columns(self) -> None:
         """Plan the columns of the table, and the parts of dates."""
         for name in self._names:
-            own, raw = self._field(name), self._head.columns[name]
+            spec, raw = self._field(name), self._head.columns[name]
             if name not in self._chosen or self._chosen[name] == type(self._chosen[name])():
-                own = self._inference.with_unseen(own)  # unless the user has given options of the family
-            if own.reader.dates is None:
-                self.columns[name] = self._inference.with_values(own, raw)
+                spec = self._inference.with_unseen(spec)  # unless the user has given options of the family
+            if spec.reader.dates is None:
+                self.columns[name] = self._inference.with_values(spec, raw)
             else:
-                self._add_dates(own)
-        absent = {name: own for name, own in self._given.items() if own.reader.dates is not None}
-        self.columns |= {name: own for name, own in absent.items() if name not in self._head.columns}
+                self._add_dates(spec)
+        absent = {name: spec for name, spec in self._given.items() if spec.reader.dates is not None}
+        self.columns |= {name: spec for name, spec in absent.items() if name not in self._head.columns}
 
     def _field(self, name: str) -> ColumnSpec:
         if name in self._chosen:
-            own = self._chosen[name]
-            if isinstance(own, DateFormat):
-                return ColumnSpec(name, None, SPECIFIED, DateReader(own), origin=Origin.SPECIFIED)
-            spec = ColumnSpec(name, own, "", origin=Origin.SPECIFIED)
+            family = self._chosen[name]
+            if isinstance(family, DateFormat):
+                return ColumnSpec(name, None, SPECIFIED, DateReader(family), origin=Origin.SPECIFIED)
+            spec = ColumnSpec(name, family, "", origin=Origin.SPECIFIED)
             return replace(self._inference.with_format(spec, self._head.readings.get(name)), reason=SPECIFIED)
         if self._is_excluded(name) and not self._named_parts(name):
             return ColumnSpec.unused(name, Status.BY_USER)
@@ -137,12 +137,12 @@ class _ColumnPlan:
         if self._given.get(name) is dates:
             parts = ((spec, spec.reader.part) for spec in self._given.values())
             known = {spec.name: spec for spec, part in parts if part is not None and part.column == name}
-            found = {name: dates, **known}
+            planned = {name: dates, **known}
         else:
-            found = self._inference.with_parts(dates, self._head.columns[name], self._named_parts(name))
-        for part, own in found.items():
+            planned = self._inference.with_parts(dates, self._head.columns[name], self._named_parts(name))
+        for part, part_spec in planned.items():
             if part == name or part not in self._head.columns:
-                self.columns[part] = own if own.reader.part is None else self._part_field(own)
+                self.columns[part] = part_spec if part_spec.reader.part is None else self._part_field(part_spec)
 
     def _part_field(self, known: ColumnSpec) -> ColumnSpec:
         """A part of a date, as the user wants it."""
@@ -164,7 +164,7 @@ class _ColumnPlan:
         if name in self._ignored:
             return []
         only = self._only or ()
-        return [part for part in DATE_PARTS if (own := part_name(name, part)) in self._chosen or own in only]
+        return [part for part in DATE_PARTS if (column := part_name(name, part)) in self._chosen or column in only]
 
     def check_names(self, reserved: Collection[str]) -> None:
         """Raise a ParameterError if a name that the user gives is not that of a column."""
@@ -172,9 +172,9 @@ class _ColumnPlan:
         for name in self._derived:
             if name in columns:
                 raise ParameterError("a derived column with a name of its own", got=name)
-        inputs = [own.column for field in self._derived.values() for own in field.reader.inputs]
+        inputs = [cell_input.column for spec in self._derived.values() for cell_input in spec.reader.inputs]
         by_column = (self._settings.smoothing, self._settings.missing_as_value)
-        options = [name for own in by_column if isinstance(own, Mapping) for name in own]
+        options = [name for values in by_column if isinstance(values, Mapping) for name in values]
         for name in (*self._chosen, *self._ignored, *(self._only or ()), *self._given, *inputs, *options):
             is_derived = name in self._derived and name not in self._chosen
             if name not in columns and name not in self.columns and not is_derived:
@@ -185,10 +185,10 @@ class _ColumnPlan:
 
     def add_derived_columns(self) -> None:
         """Add the derived columns of the schema, without inputs that are excluded, the label or the weight."""
-        usable = {name for name, own in self.columns.items() if own.status is not Status.BY_USER} - self._ignored
-        for name, field in self._derived.items():
-            if inputs := tuple(own for own in field.reader.inputs if own.column in usable):
-                self.columns[name] = replace(field, reader=CellsReader(inputs))
+        usable = {name for name, spec in self.columns.items() if spec.status is not Status.BY_USER} - self._ignored
+        for name, spec in self._derived.items():
+            if inputs := tuple(cell_input for cell_input in spec.reader.inputs if cell_input.column in usable):
+                self.columns[name] = replace(spec, reader=CellsReader(inputs))
 
     def tell_doubts(self, label: str | None) -> None:
         """Warn about what was assumed about numbers and missing values."""

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
+from tallybayes.model.in_place_learner import InPlaceLearner
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
-from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.scoring.rows import n_few_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -73,10 +73,10 @@ class CurrentState:
         self.snapshot = Snapshot(state)
         self.lock = threading.Lock()  # guards the current snapshot and the number of its readers
         self._writing = _Turn()
-        self._row_learner: SingleRowLearner | None = None
+        self._row_learner: InPlaceLearner | None = None
         self._n_changes = 0
 
-    def shared(self) -> Snapshot:
+    def share(self) -> Snapshot:
         """The current snapshot, to be kept: its statistics are never changed in place again."""
         with self.lock:
             self.settle()
@@ -104,15 +104,15 @@ class CurrentState:
         """Learn a dict with its label, or a few rows, by the fast path; None if the general path is needed."""
         if type(data) is dict and label is None:
             name = self.snapshot.state.schema.label
-            if name is None or not self.learn_row(data, data.get(name), SingleRowLearner.learn_dict):
+            if name is None or not self.learn_row(data, data.get(name), InPlaceLearner.learn_dict):
                 return None
             return ONE_ROW
         if (n_rows := n_few_rows(data)) and label is not None and not isinstance(label, str):
-            return Change(n_rows) if self.learn_row(data, label, SingleRowLearner.learn_rows) else None
+            return Change(n_rows) if self.learn_row(data, label, InPlaceLearner.learn_rows) else None
         return None
 
     def learn_row(
-        self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn, has_turn: bool = False
+        self, row: Any, label: Any, learn: Callable[..., bool] = InPlaceLearner.learn, has_turn: bool = False
     ) -> bool:
         """Learn a dict, or rows, by the fast path; False, with nothing changed, if the general path is needed."""
         with self.lock:
@@ -122,7 +122,7 @@ class CurrentState:
                 if statistics.n_readers or statistics.is_shared:
                     return False
                 if (learner := self._row_learner) is None:
-                    self._row_learner = learner = SingleRowLearner(snapshot.state)
+                    self._row_learner = learner = InPlaceLearner(snapshot.state)
                 if not learn(learner, row, label):
                     return False
                 self._n_changes += 1

@@ -23,8 +23,8 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
-from tallybayes.tables.source import BadRows, Source, Whole
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.source import BadRows, Source, TableSource
+from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["with_one_dependence"]
 
@@ -38,34 +38,34 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     if schema.derived:
         return schema
     head = with_date_parts(source.head(), schema, UnreadDates())
-    own = {name: field for name, field in schema.columns.items() if field.family and field.family.column in _KINDS}
-    columns, codes = _encoded(source, head, Schema(None, own), label)
+    specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
+    columns, codes = _encode(source, head, Schema(None, specs), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
     if not (codes >= 0).any():
         raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
     if len(inputs) < 2:
-        got = [found.column for found in inputs]
+        got = [cell_input.column for cell_input in inputs]
         raise ParameterError("two or more columns of numbers, booleans or categories for dependence 'one'", got=got)
     name = _NAME
     while name in head.columns:
         name += "_"
-    check_pairs(name, sum(found.n_cells for found in inputs), int(codes.max()) + 1)
+    check_pairs(name, sum(cell_input.n_cells for cell_input in inputs), int(codes.max()) + 1)
     result = schema.copy()
-    for found in inputs:
-        result.columns[found.column] = own[found.column].without_family(Status.INPUT, f"input of {name!r}")
+    for cell_input in inputs:
+        result.columns[cell_input.column] = specs[cell_input.column].without_family(Status.INPUT, f"input of {name!r}")
     reason = "each column depends on the class and one other column"
     result.columns[name] = ColumnSpec(name, OneDependence(), reason, CellsReader(inputs))
     return result
 
 
-def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
+def _encode(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
     codes = find_labels(head, label, schema).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
-    rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
+    rows = TableSource(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()
-    parts = [part for part, _ in rows.good(rows.head(), lambda part: encode_columns(part, schema))]
+    parts = [part for part, _ in rows.work_on_good_rows(rows.head(), lambda part: encode_columns(part, schema))]
     if not parts:
         return {}, codes[:0]
     kept = np.concatenate([part.rows for part in parts if part.rows is not None])
-    return encode_columns(concatenated(parts), schema), codes[kept]
+    return encode_columns(concatenate_tables(parts), schema), codes[kept]

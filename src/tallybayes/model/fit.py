@@ -12,8 +12,8 @@ from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
 from tallybayes.model.fit_plan import FitPlan
 from tallybayes.model.label_plan import warn_about_classes
+from tallybayes.model.learning_steps import Weighting, learn_and_sample, sample_for, set_column_weights
 from tallybayes.model.model import Change, Model
-from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Source
@@ -45,10 +45,10 @@ def fit(
     source = to_source(data)
     plan = FitPlan.of(source, label, options, sample_weight=sample_weight)
     model, sample = plan.empty_model(), sample_for(plan.column_weights)
-    change = learn_sampled(model, sample, source, label=plan.label, sample_weight=plan.sample_weight)
+    change = learn_and_sample(model, sample, source, label=plan.label, sample_weight=plan.sample_weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
-        raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
+        raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
     return finish_fit(model, plan.label, plan.column_weights, sample, change, source)
 
 
@@ -61,7 +61,7 @@ def finish_fit(
     """
     check_value(model, label, source)
     warn_about_classes(model.classes, label, change.notes)
-    return weighted(model, weights, sample, warns=True)
+    return set_column_weights(model, weights, sample, warns=True)
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:
@@ -80,8 +80,8 @@ def check_value(model: Model, label: Any, source: Source) -> None:
 
 def _check_class_weight(model: Model) -> None:
     """Raise a ParameterError if a class with a weight is not a class of the data."""
-    given = model.settings.class_weight
-    for label in given if isinstance(given, Mapping) and model.classes else ():
+    weights = model.settings.class_weight
+    for label in weights if isinstance(weights, Mapping) and model.classes else ():
         if label not in model.classes:
             hint = did_you_mean(label, model.classes, "classes")
             raise ParameterError("class_weight for classes of the data", got=label, hint=hint)

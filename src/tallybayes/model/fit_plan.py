@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tallybayes.arrays.column import Codes
+from tallybayes.columns.inference import Inference
+from tallybayes.columns.label import label_column
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.dependence import with_one_dependence
-from tallybayes.model.key_plan import add_key_forms, first_cells
 from tallybayes.model.label_plan import plan_label
+from tallybayes.model.learning_steps import Weighting
 from tallybayes.model.model import Model
-from tallybayes.model.weighting import Weighting
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
 from tallybayes.tables.source import Source
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Raw, Table
 
 __all__ = ["FitPlan"]
 
@@ -54,10 +56,10 @@ class FitPlan:
         same = known if known is not None and known.label == schema.label else None  # of the same label
         schema.bins = same.bins if same is not None else None
         if settings.infer == "data" or bins is not None:
-            cells = first_cells(schema, source, label)
+            cells = _first_cells(schema, source, label)
             plan_label(schema, source, label, bins, cells=cells)
             if known is None:
-                add_key_forms(schema, cells, settings.inference)
+                _add_key_forms(schema, cells, settings.inference)
         if same is not None:
             schema.label_form = same.label_form
         if dependence == "one":
@@ -84,3 +86,22 @@ def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -
     if isinstance(label, (int, float)) and str(label) in head.columns:
         label = str(label)  # names of columns are text
     return label, sample_weight
+
+
+def _first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
+    """The label and the columns of categories in the first rows, in the types in which they are learned.
+
+    Of a text file the first rows hold numbers where cells look like numbers, but labels and categories are learned as
+    the texts that they are: `Table.texts`.
+    """
+    head = source.head()
+    names = [name for name, family in schema.families.items() if family.column is Codes]
+    names += [label_column(label, head.columns)[0]] if isinstance(label, str) else []
+    return {name: head.texts.get(name, head.columns[name]) for name in names if name in head.columns}
+
+
+def _add_key_forms(schema: Schema, cells: dict[str, Raw], inference: Inference) -> None:
+    """Put the forms in which categories are written into a schema."""
+    for name, raw in cells.items():
+        if name in schema.columns:
+            schema.columns[name] = inference.with_key_form(schema.columns[name], raw)

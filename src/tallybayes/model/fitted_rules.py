@@ -17,8 +17,8 @@ from tallybayes.columns.label import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
+from tallybayes.model.fold_orders import order_rows_for_folds
 from tallybayes.model.learned_rows import LearnedRows
-from tallybayes.model.row_deals import dealt_in_turn
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -37,8 +37,8 @@ def fit_calibration(
         snapshot, data, label, sample_weight, leave_one_out, calibrated=False, in_deals=True
     )
     codes = np.where(codes < len(snapshot.classes), codes, -1).astype(np.int32)
-    found = Calibration.fit(method, log_proba, codes, snapshot.classes, weights)
-    return replace(found, model_rows=_n_rows(snapshot))
+    calibration = Calibration.fit(method, log_proba, codes, snapshot.classes, weights)
+    return replace(calibration, model_rows=_n_rows(snapshot))
 
 
 def choose_threshold(
@@ -55,17 +55,17 @@ def choose_threshold(
 
     constraint: one of false_negatives, false_positives, maximise, costs and budget. An unknown label is another class.
     """
-    given = {name: value for name, value in constraint.items() if value is not None}
-    if len(given) != 1:
-        got = ", ".join(given) or NONE
+    chosen = {name: value for name, value in constraint.items() if value is not None}
+    if len(chosen) != 1:
+        got = ", ".join(chosen) or NONE
         raise ParameterError("one of false_negatives, false_positives, maximise, costs and budget", got=Described(got))
     log_proba, codes, _ = _scores(snapshot, data, label, sample_weight, leave_one_out, calibrated=True, in_deals=False)
     limits = Decision.with_constraint
     by: dict[str, Callable[..., Decision]] = {"false_negatives": limits, "false_positives": limits}
     by |= {"maximise": best_threshold, "costs": best_threshold, "budget": threshold_by_budget}
-    (name,) = given
-    found = by[name](np.exp(log_proba), codes, snapshot.classes, positive, **given)
-    return replace(found, model_rows=_n_rows(snapshot))
+    (name,) = chosen
+    decision = by[name](np.exp(log_proba), codes, snapshot.classes, positive, **chosen)
+    return replace(decision, model_rows=_n_rows(snapshot))
 
 
 def marked_stale(fitted: Any) -> Any:
@@ -98,12 +98,12 @@ def _scores(
 
         sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
         source, label, sample_weight = as_columns(source, label, sample_weight)
-        deals = dealt_in_turn(snapshot, source, label, sample_weight) if in_deals else [source]
-        n_deals, own = len(deals), {"label": label, "sample_weight": sample_weight, "calibrated": calibrated}
-        scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **own) for deal in deals)
+        deals = order_rows_for_folds(snapshot, source, label, sample_weight) if in_deals else [source]
+        n_deals, facts = len(deals), {"label": label, "sample_weight": sample_weight, "calibrated": calibrated}
+        scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **facts) for deal in deals)
     else:
         learned = LearnedRows(snapshot, source, label)
-        scored = learned.watched(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
+        scored = learned.watch(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
     parts = [
         (log_proba, _codes(snapshot, table, label), find_weights(table, sample_weight)) for table, log_proba in scored
     ]

@@ -53,11 +53,11 @@ def from_probabilities(
     if label in log_tables:
         raise ParameterError("a name for the label that is not a column's", got=label)
     features = tuple(sorted(log_tables))
-    fields = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in features}
+    specs = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in features}
     with np.errstate(divide="ignore"):
         log_prior = np.log(np.array([class_prior[c] for c in classes], np.float64))
-    given = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))
-    state = ModelState(Schema(label, fields), settings, given=GivenProbabilities(tuple(classes), log_prior, given))
+    log_p = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))
+    state = ModelState(Schema(label, specs), settings, given=GivenProbabilities(tuple(classes), log_prior, log_p))
     return Model(state)
 
 

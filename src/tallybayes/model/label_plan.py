@@ -20,7 +20,7 @@ from tallybayes.columns.label_bins import LabelBins
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
 from tallybayes.formatting import rows_of, shown
-from tallybayes.tables.source import BadRows, Source, Stream, Whole
+from tallybayes.tables.source import BadRows, Source, Stream, TableSource
 from tallybayes.tables.table import Raw, raw_column
 
 __all__ = ["label_notes", "plan_label", "warn_about_classes"]
@@ -68,9 +68,9 @@ def _numbers(source: Source, label: Any, column: str | None, *, whole: bool) -> 
     if column is None:
         return label_numbers("label", raw_column(label))
     head = source.head()
-    found = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
-    if not whole or isinstance(source, (Whole, Stream)):
-        return found
+    numbers = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
+    if not whole or isinstance(source, (TableSource, Stream)):
+        return numbers
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     tables = source.batches({column: "number"})
     parts = [label_numbers(column, table.columns[column]) for table in tables if column in table.columns]
@@ -110,7 +110,7 @@ def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] 
     groups: dict[str, list[str]] = {}
     for key in classes:
         if isinstance(key, str):
-            groups.setdefault(_folded(key), []).append(key)
+            groups.setdefault(_fold_text(key), []).append(key)
     similar = [group for group in groups.values() if len(group) > 1]
     if similar:
         text = "; ".join(" and ".join(map(repr, group)) for group in similar[:_EXAMPLES])
@@ -130,12 +130,12 @@ def label_notes(
     ("new class 'Cat', which differs from 'cat' only in case or spaces: 2 rows",)
     """
     known = set(before)
-    folded = {_folded(key): key for key in before if isinstance(key, str)}
+    folded = {_fold_text(key): key for key in before if isinstance(key, str)}
     notes = []
     for key, n in rows.items():
         if not known or key in known:
             continue
-        near = folded.get(_folded(key)) if isinstance(key, str) else None
+        near = folded.get(_fold_text(key)) if isinstance(key, str) else None
         about = f", which differs from {near!r} only in case or spaces" if near is not None else ""
         notes.append(f"new class {shorten(key)}{about}: {rows_of(n)}")
     if rewritten:
@@ -145,5 +145,5 @@ def label_notes(
     return tuple(notes)
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return " ".join(text.split()).casefold()

@@ -16,7 +16,7 @@ from tallybayes.families.family import Floats
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counting_plan import CountingPlan
-from tallybayes.tables.source import Source, Stream, Whole
+from tallybayes.tables.source import Source, Stream, TableSource
 from tallybayes.tables.table import Table
 
 __all__ = ["LearnedRows"]
@@ -46,11 +46,11 @@ class LearnedRows:
         """Whether the data can be read again."""
         return not isinstance(self._source, Stream)
 
-    def watched(self, scored: Iterable[tuple[Table, Floats]]) -> Iterator[tuple[Table, Floats]]:
+    def watch(self, scored: Iterable[tuple[Table, Floats]]) -> Iterator[tuple[Table, Floats]]:
         """Scored batches of the data as they are; those of a stream are counted."""
         for table, scores in scored:
             if not self.can_be_read_again:
-                self._count(Whole(table))
+                self._count(TableSource(table))
             yield table, scores
 
     def are_all(self, class_rows: Mapping[Any, int] | None = None) -> bool:

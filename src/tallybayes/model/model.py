@@ -52,7 +52,7 @@ class Model(GenerativeModel, ResultView):
 
     def snapshot(self) -> Snapshot:
         """The model at this moment, for reading; it stays as it is whatever the model learns afterwards."""
-        return self._current.shared()
+        return self._current.share()
 
     @property
     def classes(self) -> list[Any]:
@@ -277,9 +277,9 @@ class Model(GenerativeModel, ResultView):
         """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
-            found = fit_calibration(snapshot, data, method, label, sample_weight, leave_one_out=leave_one_out)
-        self.calibration = found
-        return found
+            calibration = fit_calibration(snapshot, data, method, label, sample_weight, leave_one_out=leave_one_out)
+        self.calibration = calibration
+        return calibration
 
     def decide(
         self,
@@ -310,9 +310,9 @@ class Model(GenerativeModel, ResultView):
         by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
         by |= {"maximise": maximise, "costs": costs, "budget": budget, "leave_one_out": leave_one_out}
         with self.reading() as snapshot:
-            found = choose_threshold(snapshot, data, positive, label=label, sample_weight=sample_weight, **by)
-        self.decision = found
-        return found
+            decision = choose_threshold(snapshot, data, positive, label=label, sample_weight=sample_weight, **by)
+        self.decision = decision
+        return decision
 
     # Other models
 

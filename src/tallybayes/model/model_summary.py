@@ -82,13 +82,13 @@ def _families(schema: Schema) -> list[list[str]]:
         by_family.setdefault(schema.family_name(name), []).append(name)
     unused = [name for name in ("input", "excluded") if name in by_family]
     order = [*(name for name in by_family if name not in unused), *unused]
-    return [[family, str(len(by_family[family])), _listed(by_family[family])] for family in order]
+    return [[family, str(len(by_family[family])), _list_names(by_family[family])] for family in order]
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     """The names of the first columns, as many as fit on a line.
 
-    >>> _listed([f"column{i}" for i in range(20)])
+    >>> _list_names([f"column{i}" for i in range(20)])
     'column0, column1, column2, column3, column4, column5, column6, column7, ...'
     """
     ends = itertools.accumulate(len(name) + 2 for name in names)
@@ -104,7 +104,7 @@ def setting_rows(state: ModelState) -> list[list[str]]:
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
         "decision": ("decision", str(settings.decision or "the most probable class")),
     }
-    selected = [own.selected_on for own in state.schema.columns.values() if own.selected_on]
+    selected = [spec.selected_on for spec in state.schema.columns.values() if spec.selected_on]
     if selected:
         fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"
@@ -115,7 +115,11 @@ def _weights(weights: ColumnWeights | None) -> str:
     """The range of all weights, and the rows that they were fitted on."""
     if weights is None or not weights.weights:
         return "none"
-    every = [one for own in weights.weights.values() for one in (own.values() if isinstance(own, Mapping) else [own])]
+    every = [
+        amount
+        for weight in weights.weights.values()
+        for amount in (weight.values() if isinstance(weight, Mapping) else [weight])
+    ]
     low, high = f"{min(every):.3g}", f"{max(every):.3g}"
     text = low if low == high else f"{low} to {high}"
     return f"{text}, fitted on {number(weights.fitted_on, 12)} held-out rows" if weights.fitted_on else f"{text}, given"

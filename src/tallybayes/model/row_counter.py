@@ -20,10 +20,10 @@ from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.source import Source, TableSource
 from tallybayes.tables.table import Table
 
-__all__ = ["RowCounter", "grown_schema"]
+__all__ = ["RowCounter", "grow_schema"]
 
 
 class RowCounter:
@@ -39,16 +39,16 @@ class RowCounter:
     def count(self, source: Source) -> CountedRows:
         """Count all rows of a source."""
         label, weight, columns = self._plan.label, self._plan.weight, None
-        if not isinstance(source, Whole):
+        if not isinstance(source, TableSource):
             if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
                 raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
             source.missing = self.rows.schema.missing if source.missing is None else source.missing
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
-        for given in source.batches(columns):
-            self._grow(given)
-            table = with_date_parts(given, self.rows.schema, self.rows.unread_dates)
-            for part, (statistics, n_missing) in source.good(table, self._counted):
+        for batch in source.batches(columns):
+            self._grow(batch)
+            table = with_date_parts(batch, self.rows.schema, self.rows.unread_dates)
+            for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:
                     self.rows.statistics.bound()
@@ -56,7 +56,7 @@ class RowCounter:
                 self.rows.n_missing += n_missing
         return self.rows
 
-    def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
+    def _count_table(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
         plan, rows = self._plan, self.rows
         known = plan.labels or rows.statistics.in_use()
@@ -66,10 +66,10 @@ class RowCounter:
         labels = merged(rows.statistics.labels or list(plan.labels), keys)
         if plan.learns:
             rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
-        found = SufficientStatistics.observed(batch, keys, labels, rows.schema)
+        statistics = SufficientStatistics.observe(batch, keys, labels, rows.schema)
         if rows.sample is not None:
             rows.sample.add(table, batch, keys, rows.schema)
-        return found, batch.labels.n_missing
+        return statistics, batch.labels.n_missing
 
     def _known_key(self, name: str) -> Any:
         """One category counted so far in a column, or None."""
@@ -78,10 +78,10 @@ class RowCounter:
 
     def _grow(self, table: Table) -> None:
         if self._grows:
-            self.rows.schema = grown_schema(self.rows.schema, table, self._plan)
+            self.rows.schema = grow_schema(self.rows.schema, table, self._plan)
 
 
-def grown_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:
+def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:
     """The schema with the new columns of a table, and those that had no values so far; itself if there are none.
 
     are_new: whether they came while a model was learning, and leave it when their rows are forgotten.

@@ -32,7 +32,7 @@ from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tables.source import BadRows, Source, Stream, Whole, as_columns
+from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_columns
 from tallybayes.tables.table import Table
 from tallybayes.weights.weight_selection import select_weights
 
@@ -57,20 +57,20 @@ def log_proba_of_training_rows(
     source, label, sample_weight = as_columns(source, snapshot.label_or_default(label), sample_weight)
     total, source.bad = source.bad, None if source.bad is None else BadRows()  # bad rows are counted once
     folds = _Folds(snapshot, label, sample_weight)
-    counted = folds.counted(source)
+    counted = folds.count(source)
     source.bad = total
     others = [_without(snapshot.state, counted, number) for number in range(_FOLDS)]
     for number, table in folds.tables(source):
 
         def work(part: Table, number: int = number) -> Floats:
             fold, result = folds.of(part, number), np.empty((part.n_rows, len(snapshot.classes)))
-            for which, own in ((-1, snapshot), *enumerate(others)):
+            for which, other in ((-1, snapshot), *enumerate(others)):
                 rows = np.flatnonzero(fold == which)
                 if len(rows):
-                    result[rows] = _log_proba(own, part.take(rows), snapshot, calibrated=calibrated)
+                    result[rows] = _log_proba(other, part.take(rows), snapshot, calibrated=calibrated)
             return result
 
-        yield from source.good(table, work)
+        yield from source.work_on_good_rows(table, work)
 
 
 class _Folds:
@@ -87,22 +87,22 @@ class _Folds:
         batches = self._snapshot.batches(source, self._label, self._weight)
         return ((number, table.only(needed)) for number, (_, table) in enumerate(batches))
 
-    def counted(self, source: Source) -> list[CountedRows]:
+    def count(self, source: Source) -> list[CountedRows]:
         """The rows of each fold, counted. Bad rows are in no fold."""
         schema = self._snapshot.state.schema
         result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
-            for part, parts in source.good(table, self._counted_apart):
+            for part, parts in source.work_on_good_rows(table, self._count_apart):
                 self._of_batch[number][1][self._positions(part, number)] = parts[0]
-                for own, rows in zip(result, parts[1], strict=True):
+                for fold_rows, rows in zip(result, parts[1], strict=True):
                     if rows is not None:
-                        own.add(rows)
+                        fold_rows.add(rows)
         return result
 
     def of(self, part: Table, number: int) -> NDArray[np.int8]:
         """The fold of every row of a part of a batch, -1 for rows that were not learned; raises for bad rows."""
-        self._learned(part)
+        self._find_learned(part)
         return self._of_batch[number][1][self._positions(part, number)]
 
     def _positions(self, part: Table, number: int) -> NDArray[np.int64]:
@@ -112,20 +112,20 @@ class _Folds:
             return np.arange(part.n_rows)
         return part.rows if numbers is None else np.searchsorted(numbers, part.rows)
 
-    def _learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
+    def _find_learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
         labels, weights = self._snapshot.labels(part, self._label), find_weights(part, self._weight)
         return labels, (labels.codes >= 0) if weights is None else (labels.codes >= 0) & (weights > 0)
 
-    def _counted_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
+    def _count_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
         """The fold of every row of a part, and its rows counted by fold: nothing else changes if a row is bad."""
-        labels, learned = self._learned(part)
+        labels, learned = self._find_learned(part)
         fold = np.where(learned, self._together(part, self._assign(labels)), -1).astype(np.int8)
         plan = CountingPlan.of(self._snapshot.state, self._label, self._weight, learns=False)
         result: list[CountedRows | None] = []
         for number in range(_FOLDS):
             rows = np.flatnonzero(fold == number)
             counter = RowCounter(plan, grows=False, sample=RowSample())
-            result.append(counter.count(Whole(part.take(rows))) if len(rows) else None)
+            result.append(counter.count(TableSource(part.take(rows))) if len(rows) else None)
         return fold, result
 
 
@@ -137,23 +137,23 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
         raise never_learned(error.column or "", None) from error
     weights = state.settings.column_weights
     if weights is not None and weights.fitted_on:
-        samples = [own.sample for number, own in enumerate(counted) if number != fold and own.sample is not None]
-        weights = select_weights(rest, RowSample.merged(samples), like=weights, of_rows=np.inf)
+        samples = [rows.sample for number, rows in enumerate(counted) if number != fold and rows.sample is not None]
+        weights = select_weights(rest, RowSample.merge(samples), like=weights, of_rows=np.inf)
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 
-def _log_proba(own: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
+def _log_proba(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
     """Log P(class | row) by the classes of the whole model; a class that has no other rows has the share of one row."""
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
-    if own.classes:
-        batches = own.log_proba_batches(table, calibrated=calibrated)
-        result[:, positions(own.classes, whole.classes)] = own.joined(part for _, part in batches)
-    n_absent = len(whole.classes) - len(own.classes)
-    if not own.classes:
+    if reduced.classes:
+        batches = reduced.log_proba_batches(table, calibrated=calibrated)
+        result[:, positions(reduced.classes, whole.classes)] = reduced.joined(part for _, part in batches)
+    n_absent = len(whole.classes) - len(reduced.classes)
+    if not reduced.classes:
         result[:] = -np.log(n_absent)
     elif n_absent:
-        share = 1.0 / (sum(own.state.class_counts.values()) + len(whole.classes))
-        absent = np.setdiff1d(np.arange(len(whole.classes)), positions(own.classes, whole.classes))
+        share = 1.0 / (sum(reduced.state.class_counts.values()) + len(whole.classes))
+        absent = np.setdiff1d(np.arange(len(whole.classes)), positions(reduced.classes, whole.classes))
         result += np.log1p(-n_absent * share)
         result[:, absent] = np.log(share)
     return result

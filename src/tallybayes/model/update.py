@@ -23,14 +23,14 @@ def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
     """The state with counted rows added. Its statistics are changed in place, unless an error is raised."""
     for label in counted.statistics.in_use():
         _check_prior(state, label)
-    statistics = _changed(state.statistics, counted.statistics, 1)
+    statistics = _combine(state.statistics, counted.statistics, 1)
     statistics.bound()
     return with_text_selected(
         replace(
             state,
             statistics=statistics,
             schema=counted.schema,
-            text_samples=state.text_samples.merged(counted.text_samples),
+            text_samples=state.text_samples.merge(counted.text_samples),
             skipped=state.skipped + counted.n_missing,
         )
     )
@@ -41,13 +41,13 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
-    statistics = _changed(state.statistics, counted.statistics, -1)
+    statistics = _combine(state.statistics, counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
     for name in ("column_weights", "token_corrections"):
-        own = getattr(settings, name)
-        kept = own if own is None else own.only(schema.families, statistics.in_use())
-        if kept is not None and kept is not own:  # what a class had is lost, even if its rows are learned again
+        rule = getattr(settings, name)
+        kept = rule if rule is None else rule.only(schema.families, statistics.in_use())
+        if kept is not None and kept is not rule:  # what a class had is lost, even if its rows are learned again
             settings = replace(settings, **{name: replace(kept, model_rows=-1.0)})
     # The text samples may hold documents that are forgotten now, so they start anew.
     return replace(state, statistics=statistics, schema=schema, settings=settings, text_samples=TextSamples())
@@ -60,8 +60,8 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     mine, theirs = left.schema.columns, right.schema.columns
     for name in sorted(mine.keys() & theirs.keys()):
         _check_mergeable(left, right, name)
-    for one, other in ((left, right), (right, left)):
-        for name, derived in one.schema.derived.items():
+    for state, other in ((left, right), (right, left)):
+        for name, derived in state.schema.derived.items():
             inputs = {cell_input.column for cell_input in derived.reader.inputs}
             if name not in other.schema.derived and inputs & other.schema.columns.keys():
                 hint = "give the second fit the schema of the first"
@@ -76,10 +76,10 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     statistics.add(right.statistics.copy().aligned(labels), 1)
     statistics.bound()
     kept = {
-        name: field
-        for name, field in mine.items()
-        if not field.is_undecided
-        and not (name in theirs and is_open(field.family, left.settings, name) and theirs[name].family != field.family)
+        name: spec
+        for name, spec in mine.items()
+        if not spec.is_undecided
+        and not (name in theirs and is_open(spec.family, left.settings, name) and theirs[name].family != spec.family)
     }
     schema = left.schema.copy()
     schema.columns = {**mine, **theirs, **kept}
@@ -93,7 +93,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
             statistics=statistics,
             schema=schema,
             skipped=left.skipped + right.skipped,
-            text_samples=left.text_samples.merged(right.text_samples),
+            text_samples=left.text_samples.merge(right.text_samples),
         )
     )
 
@@ -115,7 +115,7 @@ def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]
     return tuple(dict.fromkeys(note for tally in statistics.blocks.values() for note in tally.change_notes(sign)))
 
 
-def _changed(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
+def _combine(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
     labels = merged(statistics.labels, part.labels)
     result = statistics.aligned(labels)
     result.add(part.aligned(labels), sign)
@@ -135,7 +135,7 @@ def _are_decided(*columns: ColumnSpec) -> bool:
 def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
     """Raise an error if a column is not counted in the same way in both states."""
     mine, theirs = left.schema.columns[name], right.schema.columns[name]
-    a, b = (field.family and field.family.counted for field in (mine, theirs))
+    a, b = (spec.family and spec.family.counted for spec in (mine, theirs))
     if a != b and _are_decided(mine, theirs):
         shown = [family.display_name() if family else "excluded" for family in (a, b)]
         hint = "give both fits the same families= and ignore="
@@ -144,21 +144,21 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
         raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
     a_date, b_date = ((spec.reader.dates, spec.reader.part) for spec in (mine, theirs))
     if a_date != b_date and _are_decided(mine, theirs):
-        shown = [one.schema.family_name(name) for one in (left, right)]
+        shown = [state.schema.family_name(name) for state in (left, right)]
         hint = "give the second fit the schema of the first"
         raise DataError(f"dates read in the same way in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
     if mine.reader.inputs != theirs.reader.inputs:
         hint = "give the second fit the schema of the first"
         got = Described("other ones")
         raise DataError("the same inputs and cells of a derived column in both models", got=got, column=name, hint=hint)
-    keys = [one.statistics.any_key(one.schema.family_of(name), name) for one in (left, right)]
+    keys = [state.statistics.any_key(state.schema.family_of(name), name) for state in (left, right)]
     if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
         raise DataError(f"{rough_kind(keys[0])} in both models", got=keys[1], column=name)
 
 
 def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     """The schema without columns that were added with rows which are all forgotten now."""
-    new = {name for name, field in schema.columns.items() if field.origin is Origin.NEW}
+    new = {name for name, spec in schema.columns.items() if spec.origin is Origin.NEW}
     if not new:
         return schema
     used = {
@@ -170,5 +170,5 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     parts = [schema.columns[name].reader.part for name in used if name in schema.columns]
     dates = {part.column for part in parts if part is not None}
     result = schema.copy()
-    result.columns = {name: field for name, field in schema.columns.items() if name not in new or name in used | dates}
+    result.columns = {name: spec for name, spec in schema.columns.items() if name not in new or name in used | dates}
     return result

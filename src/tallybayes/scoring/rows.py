@@ -3,8 +3,8 @@
 A row becomes a short vector of doubles: a number is itself, true is 1 and false 0, a category is the slot of its key in
 the tally, missing is NaN. One kernel reads a dict into such a vector, by an index of column names that is compiled once
 for a schema and its blocks of columns. Each block adds its part of the vector to the scores (`Predictive.bind_matrix`)
-or, where rows are learned in place (`model/single_row.py`), to its sums (`Family.adder`). Scores are computed by the
-kernels that score tables, so they have the same bits.
+or, where rows are learned in place (`model/in_place_learner.py`), to its sums (`Family.adder`). Scores are computed by
+the kernels that score tables, so they have the same bits.
 
 Anything unusual about a row (an unknown column, text for a number, an infinity) is left to the general path, a table.
 What it means there is a table in docs/edge-cases.md.

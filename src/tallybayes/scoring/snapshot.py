@@ -30,7 +30,7 @@ from tallybayes.scoring.rows import RowScorer
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.unseen_categories import LEAST_ROWS, UnseenCategories
 from tallybayes.state.model_state import ModelState
-from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.source import Source, TableSource
 from tallybayes.tables.table import Table, small_frame
 
 __all__ = ["Snapshot", "checked_row"]
@@ -112,7 +112,7 @@ class Snapshot:
         schema = self.state.schema
         source.missing = schema.missing if source.missing is None else source.missing
         self._check_names(source.head().columns)
-        if isinstance(source, Whole):
+        if isinstance(source, TableSource):
             tables = source.batches()
         else:
             tables = source.batches(columns_to_read(schema, label, sample_weight), keep=keep)
@@ -245,7 +245,7 @@ class Snapshot:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
         unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep):
-            are_few = isinstance(source, Whole) and table.n_rows < LEAST_ROWS
+            are_few = isinstance(source, TableSource) and table.n_rows < LEAST_ROWS
             yield from self.worked_parts(source, table, work, None if are_few else unseen)
         unseen.warn()
 
@@ -257,7 +257,7 @@ class Snapshot:
         self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None
     ) -> Iterator[tuple[Table, Any]]:
         """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
-        return source.good(table, lambda part: self._worked(part, work, unseen))
+        return source.work_on_good_rows(table, lambda part: self._worked(part, work, unseen))
 
     def leave_one_out_batches(
         self, data: Any, label: Any = None, sample_weight: Any = None, *, calibrated: bool = True
@@ -282,7 +282,7 @@ class Snapshot:
             return result
 
         for source, table in self.batches(data, label, sample_weight):
-            yield from source.good(table, work)
+            yield from source.work_on_good_rows(table, work)
 
     # Details
 

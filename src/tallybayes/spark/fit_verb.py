@@ -15,7 +15,7 @@ from tallybayes.engines import Plan
 from tallybayes.engines.partial_sums import combined_sum
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
-from tallybayes.model.row_counter import grown_schema
+from tallybayes.model.row_counter import grow_schema
 from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import (
@@ -146,7 +146,7 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
     while left:
         schema = plan.schema.copy()
         schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
-        found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
+        found = grow_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
         new = {name: spec for name, spec in found.items() if name not in schema.columns}
         known = left & new.keys()
         if not known:

@@ -9,7 +9,7 @@ from typing import Any
 from tallybayes.engines.finish import counted_rows
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import check_integer
-from tallybayes.model.counted_change import apply_counted
+from tallybayes.model.learning_steps import apply_counted
 from tallybayes.model.model import Model
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms, with_late_columns

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, to_numpy, valid_rows
+from tallybayes.cells.arrow import combine_chunks, to_numpy, valid_rows
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described
 
@@ -83,7 +83,7 @@ def with_vectors(table: pa.Table | pa.RecordBatch, forms: Forms) -> pa.Table | p
 
 def _parts(column: Any) -> dict[str, Any]:
     """The fields of a column of vectors; `type` is null where there is no vector."""
-    array = combined(column)
+    array = combine_chunks(column)
     return {field.name: array.field(i) for i, field in enumerate(array.type)}
 
 

@@ -107,13 +107,13 @@ def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
         scaled = finite * np.exp(-log_t)
         top = scaled.max(axis=1, keepdims=True)
         log_whole = top[:, 0] + np.log(np.exp(scaled - top).sum(axis=1))
-        own = np.maximum(scaled[np.arange(len(codes)), codes] - log_whole, -1e6)
-        return float(-(weights * own).sum() + _STRENGTH / 2 * (np.exp(-log_t) - 1) ** 2)
+        log_true = np.maximum(scaled[np.arange(len(codes)), codes] - log_whole, -1e6)
+        return float(-(weights * log_true).sum() + _STRENGTH / 2 * (np.exp(-log_t) - 1) ** 2)
 
     spread = float(np.median(finite.max(axis=1) - finite.min(axis=1)))  # many copies of a column need a T as large
     bounds = (-4.0, 6.0 + np.log1p(spread))
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(minimum.x))
 
 
 def _isotonic_steps(p: Floats, is_it: Any, weights: Floats) -> Steps:

@@ -53,11 +53,13 @@ class ColumnWeights:
 
     def __post_init__(self) -> None:
         for kind in ("weights", "missing"):
-            given: Mapping[str, Weight] = getattr(self, kind)
-            weights = {str(name): dict(own) if isinstance(own, Mapping) else own for name, own in given.items()}
+            by_column: Mapping[str, Weight] = getattr(self, kind)
+            weights = {
+                str(name): dict(value) if isinstance(value, Mapping) else value for name, value in by_column.items()
+            }
             object.__setattr__(self, kind, weights)
-            for name, own in weights.items():
-                for weight in own.values() if isinstance(own, dict) else [own]:
+            for name, value in weights.items():
+                for weight in value.values() if isinstance(value, dict) else [value]:
                     if not is_real_number(weight) or not 0 <= weight < np.inf:
                         raise ParameterError("a weight of at least 0", got=weight, column=name)
         object.__setattr__(self, "offsets", dict(self.offsets))
@@ -76,8 +78,10 @@ class ColumnWeights:
         for name in (*self.weights, *self.missing, *self.corrections):
             if name not in names:
                 raise ParameterError("weights for columns of the model", got=name, hint=did_you_mean(name, names))
-        by_label = [own for own in (*self.weights.values(), *self.missing.values()) if isinstance(own, Mapping)]
-        named = {label for own in (*by_label, self.offsets) for label in own}
+        by_label = [
+            by_class for by_class in (*self.weights.values(), *self.missing.values()) if isinstance(by_class, Mapping)
+        ]
+        named = {label for by_class in (*by_label, self.offsets) for label in by_class}
         for label in named.union(*(correction.labels for correction in self.corrections.values())):
             if label not in classes:
                 raise ParameterError("weights and offsets for labels of the model", got=label)
@@ -96,14 +100,16 @@ class ColumnWeights:
             weights=_only(self.weights, names, classes),
             missing=_only(self.missing, names, classes),
             offsets={label: offset for label, offset in self.offsets.items() if label in classes},
-            corrections={name: own.only(classes) for name, own in self.corrections.items() if name in names},
+            corrections={
+                name: correction.only(classes) for name, correction in self.corrections.items() if name in names
+            },
         )
         return self if result == self else result
 
     def is_complete(self, names: Collection[str], classes: Collection[Any]) -> bool:
         """Whether there is a weight for each of these columns and classes."""
-        by_label = [own for own in (*self.weights.values(), self.offsets) if isinstance(own, Mapping) and own]
-        return set(names) <= self.weights.keys() and all(set(classes) <= own.keys() for own in by_label)
+        by_label = [value for value in (*self.weights.values(), self.offsets) if isinstance(value, Mapping) and value]
+        return set(names) <= self.weights.keys() and all(set(classes) <= value.keys() for value in by_label)
 
     def table(self, names: Sequence[str], classes: Sequence[Any]) -> Floats:
         """The weights, (columns, classes); what is not named has weight 1, or the temperature if they were fitted."""
@@ -118,8 +124,8 @@ class ColumnWeights:
         result = np.full((len(names), len(classes)), other)
         if self.is_for(classes):
             for j, name in enumerate(names):
-                own = weights.get(name, other)
-                result[j] = [own.get(label, other) for label in classes] if isinstance(own, Mapping) else own
+                weight = weights.get(name, other)
+                result[j] = [weight.get(label, other) for label in classes] if isinstance(weight, Mapping) else weight
         return result
 
     def is_for(self, classes: Collection[Any]) -> bool:
@@ -128,21 +134,22 @@ class ColumnWeights:
 
     def corrections_of(self, names: Sequence[str], classes: Sequence[Any]) -> tuple[Correction | None, ...]:
         """The correction of each column, over classes in order; empty if there are none for these classes."""
-        found = [self.corrections.get(name) for name in names if self.is_for(classes)]
-        return tuple(None if own is None else own.bound(classes) for own in found) if any(found) else ()
+        corrections = [self.corrections.get(name) for name in names if self.is_for(classes)]
+        bound = tuple(None if correction is None else correction.bound(classes) for correction in corrections)
+        return bound if any(corrections) else ()
 
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
 
 
-def weight_range(own: Weight) -> str:
+def weight_range(weight: Weight) -> str:
     """A weight in words, or the range of the weights of the classes.
 
     >>> weight_range({"ill": 0.5, "well": 2.0}), weight_range(1.0)
     ('weights 0.5 to 2', 'weight 1')
     """
-    values = list(own.values()) if isinstance(own, Mapping) else [own]
+    values = list(weight.values()) if isinstance(weight, Mapping) else [weight]
     low, high = f"{min(values, default=1.0):.3g}", f"{max(values, default=1.0):.3g}"
     return f"weight {low}" if low == high else f"weights {low} to {high}"
 
@@ -150,8 +157,10 @@ def weight_range(own: Weight) -> str:
 def _only(weights: Mapping[str, Weight], names: Collection[str], classes: Collection[Any]) -> dict[str, Weight]:
     """The weights of some columns and classes."""
     kept = {
-        name: {label: one for label, one in own.items() if label in classes} if isinstance(own, Mapping) else own
-        for name, own in weights.items()
+        name: {label: amount for label, amount in weight.items() if label in classes}
+        if isinstance(weight, Mapping)
+        else weight
+        for name, weight in weights.items()
         if name in names
     }
-    return {name: own for name, own in kept.items() if own != {} or own == weights[name]}
+    return {name: weight for name, weight in kept.items() if weight != {} or weight == weights[name]}

@@ -43,10 +43,10 @@ class CountedRows:
         self.n_rows += other.n_rows
         self.n_missing += other.n_missing
         self.rewritten = self.rewritten | other.rewritten
-        self.unread_dates = self.unread_dates.merged(other.unread_dates)
-        self.text_samples = self.text_samples.merged(other.text_samples)
+        self.unread_dates = self.unread_dates.merge(other.unread_dates)
+        self.text_samples = self.text_samples.merge(other.text_samples)
         if self.sample is not None and other.sample is not None:
-            self.sample = RowSample.merged([self.sample, other.sample])
+            self.sample = RowSample.merge([self.sample, other.sample])
 
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""
@@ -60,16 +60,16 @@ class CountedRows:
 
 def _check_keys(mine: CountedRows, theirs: CountedRows) -> None:
     """Raise a DataError unless labels and categories have the same types; integers beside reals become reals."""
-    labels = [own.statistics.labels for own in (mine, theirs)]
+    labels = [rows.statistics.labels for rows in (mine, theirs)]
     if all(labels) and rough_kind(labels[0][0]) == "number":
-        real = next((key for own in labels for key in own if isinstance(key, float)), None)
-        for own in (mine, theirs) if real is not None else ():
-            own.statistics.labels = to_label_type([real], own.statistics.labels)
+        real = next((key for keys in labels for key in keys if isinstance(key, float)), None)
+        for rows in (mine, theirs) if real is not None else ():
+            rows.statistics.labels = to_label_type([real], rows.statistics.labels)
     if all(labels) and rough_kind(labels[0][0]) != rough_kind(labels[1][0]):
-        first, second = sorted(labels, key=lambda own: rough_kind(own[0]))
+        first, second = sorted(labels, key=lambda keys: rough_kind(keys[0]))
         raise DataError(f"labels of one type ({rough_kind(first[0])})", got=second[0], column=mine.schema.label)
     for name, family in mine.schema.families.items():
-        keys = [own.statistics.any_key(family, name) for own in (mine, theirs)]
+        keys = [rows.statistics.any_key(family, name) for rows in (mine, theirs)]
         if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
             first, second = sorted(keys, key=rough_kind)
             raise DataError(f"categories of one type ({rough_kind(first)})", got=second, column=name)

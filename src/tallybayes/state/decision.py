@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import NONE, DataError, ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Codes32, Floats
 
-__all__ = ["Decision", "allowed_rows"]
+__all__ = ["Decision", "allowed_rows", "describe_errors"]
 
 _TINY = 1e-300  # just above a probability of 0
 _ROUNDING = 1e-9  # relative: the same probability computed on another path may differ by less than this
@@ -53,7 +54,7 @@ class Decision:
     model_rows: float = 0.0  # rows in the model when it was chosen; below 0: chosen under other probabilities
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", _nested(self.costs))
+        object.__setattr__(self, "costs", _nest_costs(self.costs))
         if (self.positive is None) != (self.threshold is None):
             raise ParameterError("positive and threshold together", got=(self.positive, self.threshold))
         if self.threshold is not None and not (is_real_number(self.threshold) and 0 <= self.threshold <= 1):
@@ -64,10 +65,10 @@ class Decision:
     def check(self, classes: Sequence[Any]) -> None:
         """Raise an error if the rule names a label that is not a class."""
         named = [] if self.positive is None else [self.positive]
-        named += [label for true, own in self.costs.items() for label in (true, *own)]
+        named += [label for true, by_answer in self.costs.items() for label in (true, *by_answer)]
         for label in named:
             if label not in classes:
-                hint = did_you_mean(str(label), [str(one) for one in classes])
+                hint = did_you_mean(str(label), [str(name) for name in classes])
                 raise ParameterError("a label of the model", got=label, hint=hint)
 
     def answer_codes(self, proba: Floats, classes: Sequence[Any]) -> NDArray[np.int64]:
@@ -78,10 +79,10 @@ class Decision:
         if self.costs and self.threshold is None:
             best = self._expected_costs(proba, classes).argmin(axis=1)
         elif self.threshold is not None and self.positive in classes:
-            own = list(classes).index(self.positive)
+            code = list(classes).index(self.positive)
             others = proba.copy()
-            others[:, own] = -1.0
-            best = np.where(proba[:, own] >= self.threshold, own, others.argmax(axis=1) if len(classes) > 1 else -1)
+            others[:, code] = -1.0
+            best = np.where(proba[:, code] >= self.threshold, code, others.argmax(axis=1) if len(classes) > 1 else -1)
         sure = np.where(best >= 0, proba[np.arange(len(proba)), best], 0.0) >= self.abstain
         return np.asarray(np.where(sure, best, -1), np.int64)
 
@@ -96,8 +97,8 @@ class Decision:
         """The cost of an answer (columns) where a class is true (rows), (classes, classes)."""
         table = 1.0 - np.eye(len(classes))
         index = {label: code for code, label in enumerate(classes)}
-        for true, own in self.costs.items():
-            for answered, cost in own.items():
+        for true, by_answer in self.costs.items():
+            for answered, cost in by_answer.items():
                 if true in index and answered in index:
                     table[index[true], index[answered]] = cost
         return table
@@ -125,12 +126,12 @@ class Decision:
         """
         cls(positive=positive, threshold=0.0).check(classes)
         if (false_negatives is None) == (false_positives is None):
-            given = (false_negatives, false_positives)
-            raise ParameterError("either false_negatives or false_positives", got=given)
-        own = list(classes).index(positive)
+            amounts = (false_negatives, false_positives)
+            raise ParameterError("either false_negatives or false_positives", got=amounts)
+        code = list(classes).index(positive)
         known = codes >= 0
-        p = proba[known, own]
-        mine = codes[known] == own
+        p = proba[known, code]
+        mine = codes[known] == code
         if false_negatives is not None:
             counted, what, words = p[mine], "the class", "negatives"
         else:
@@ -146,10 +147,8 @@ class Decision:
             if n < len(counted) and np.count_nonzero(counted >= threshold) > n:
                 got = f"more than {n} rows of other classes with probability 1"
                 raise DataError("a threshold that satisfies the constraint", got=got)
-        taken = p >= threshold
-        missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
-        wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-        return cls(positive=positive, threshold=threshold, constraint=f"at most {n:,} false {words}: {missed}, {wrong}")
+        reason = f"at most {n:,} false {words}: {describe_errors(mine, p >= threshold)}"
+        return cls(positive=positive, threshold=threshold, constraint=reason)
 
     def __str__(self) -> str:
         parts = []
@@ -158,7 +157,9 @@ class Decision:
             parts.append(f"{self.positive} if its probability is at least {self.threshold:.6g}{reason}")
         if self.costs:
             pairs = [
-                f"{true} answered {one}: {cost:g}" for true, own in self.costs.items() for one, cost in own.items()
+                f"{true} answered {answered}: {cost:g}"
+                for true, by_answer in self.costs.items()
+                for answered, cost in by_answer.items()
             ]
             parts.append(f"{'least expected cost' if self.threshold is None else 'costs'} ({', '.join(pairs)})")
         if self.abstain:
@@ -166,23 +167,37 @@ class Decision:
         return "; ".join(parts) or "the most probable class"
 
 
-def allowed_rows(given: Any, n_rows: int) -> int:
+def describe_errors(is_class: Booleans, is_taken: Booleans) -> str:
+    """How many rows of a class a threshold misses, and how many others it takes for it.
+
+    >>> describe_errors(np.array([True, True, False]), np.array([True, False, False]))
+    '1 of 2 missed, 0 of 1 others taken for it'
+    """
+    missed = f"{np.count_nonzero(is_class & ~is_taken):,} of {np.count_nonzero(is_class):,} missed"
+    return (
+        f"{missed}, {np.count_nonzero(~is_class & is_taken):,} of {np.count_nonzero(~is_class):,} others taken for it"
+    )
+
+
+def allowed_rows(amount: Any, n_rows: int) -> int:
     """The number of rows that a constraint allows: an integer, or a share of the rows."""
-    if not is_real_number(given) or not 0 <= given < np.inf:
-        raise ParameterError("a number of rows from 0 on, or a share below 1", got=given)
-    if given >= 1 and given != int(given):
-        raise ParameterError("an integer number of rows, or a share below 1", got=given)
-    return int(given) if given >= 1 else int(np.floor(given * n_rows + 1e-9))
+    if not is_real_number(amount) or not 0 <= amount < np.inf:
+        raise ParameterError("a number of rows from 0 on, or a share below 1", got=amount)
+    if amount >= 1 and amount != int(amount):
+        raise ParameterError("an integer number of rows, or a share below 1", got=amount)
+    return int(amount) if amount >= 1 else int(np.floor(amount * n_rows + 1e-9))
 
 
-def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
+def _nest_costs(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
     """Costs by true label and answer, in the order of the labels."""
     pairs: dict[Any, dict[Any, float]] = {}
     for key, value in dict(costs).items():
-        given = value if isinstance(value, Mapping) else None
-        if given is None and not (isinstance(key, tuple) and len(key) == 2):
+        by_answer = value if isinstance(value, Mapping) else None
+        if by_answer is None and not (isinstance(key, tuple) and len(key) == 2):
             raise ParameterError("costs: {true: {answered: cost}}", got=dict(costs))
-        for true, answered, cost in [(key, a, c) for a, c in given.items()] if given is not None else [(*key, value)]:
+        for true, answered, cost in (
+            [(key, a, c) for a, c in by_answer.items()] if by_answer is not None else [(*key, value)]
+        ):
             if not is_real_number(cost) or not 0 <= cost < np.inf:
                 raise ParameterError("costs that are finite numbers of at least 0", got=cost)
             pairs.setdefault(true, {})[answered] = float(cost)

@@ -41,11 +41,11 @@ class GivenTables(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score categorical columns; a value that is in no table has probability 0."""
-        own = [column for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(own)
-        origins = np.array([column.origin for column in own], np.int64)
+        coded = [column for column in columns if isinstance(column, Codes)]
+        arrays = integer_arrays(coded)
+        origins = np.array([column.origin for column in coded], np.int64)
         rows = []
-        for (values, log_p), column in zip(self.tables, own, strict=True):
+        for (values, log_p), column in zip(self.tables, coded, strict=True):
             index = {value: i for i, value in enumerate(values)}
             padded = np.concatenate([log_p, np.full((1, self.n_classes), -np.inf)])
             rows.append(padded[[index.get(key, len(values)) for key in column.keys]].reshape(-1, self.n_classes))

@@ -64,14 +64,14 @@ class ModelState:
             return []
         rows = float(self.statistics.class_rows.floats().sum())
         fitted = {name: getattr(self.settings, name) for name in FITTED}
-        result = [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
+        result = [name for name, rule in fitted.items() if rule is not None and rule.model_rows not in (0, rows)]
         weights = self.settings.column_weights
         if weights is not None and weights.fitted_on:
             is_near = abs(rows - weights.model_rows) < _STALE * weights.model_rows
             is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
             result = result if is_fresh else ["column_weights", *result]
-        selected = [own.selected_on for own in self.schema.columns.values() if own.selected_on]
+        selected = [spec.selected_on for spec in self.schema.columns.values() if spec.selected_on]
         return [*result, *(["text_variants"] if any(abs(rows - n) >= _STALE * n for n in selected) else [])]
 
     @property
@@ -94,12 +94,14 @@ class ModelState:
         """
         families = self.schema.families
         every = self.schema.derived.items()
-        derived = {name for name, spec in every if any(one.column in families for one in spec.reader.inputs)}
+        derived = {
+            name for name, spec in every if any(cell_input.column in families for cell_input in spec.reader.inputs)
+        }
         settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
             schema = schema.copy()
-            schema.columns = {name: own for name, own in schema.columns.items() if name not in derived}
-            kept = {own.counted for own in schema.families.values()}
+            schema.columns = {name: spec for name, spec in schema.columns.items() if name not in derived}
+            kept = {family.counted for family in schema.families.values()}
             blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
             statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
             statistics.is_shared = True

@@ -16,7 +16,7 @@ __all__ = ["NearCopies", "signatures_of"]
 
 def signatures_of(table: Table, schema: Schema) -> Hashes | None:
     """By row a number that near-copied texts share, 0 for rows without a long text; None if no column is text."""
-    if not any(field.is_text for field in schema.columns.values()):
+    if not any(spec.is_text for spec in schema.columns.values()):
         return None
     codes = np.zeros(table.n_rows, np.int32)
     labels = Labels([""], codes, np.array([table.n_rows]))

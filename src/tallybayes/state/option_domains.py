@@ -170,7 +170,7 @@ def _auto_or_bool(value: Any) -> Any:
 
 def _switches(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(column): _auto_or_bool(own) for column, own in value.items()}
+        return {str(column): _auto_or_bool(switch) for column, switch in value.items()}
     return _auto_or_bool(value)
 
 

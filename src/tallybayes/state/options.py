@@ -209,12 +209,12 @@ class FitOptions(ColumnOptions, SettingOptions, WeightOptions, PresetOptions, to
     """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
 
 
-def _declared(options: type) -> dict[str, Option]:
+def _collect_options(options: type) -> dict[str, Option]:
     return {name: annotation.__metadata__[0] for name, annotation in options.__annotations__.items()}
 
 
-OPTIONS: Mapping[str, Option] = _declared(FitOptions)
-SETTINGS: Mapping[str, Option] = _declared(SettingOptions)
+OPTIONS: Mapping[str, Option] = _collect_options(FitOptions)
+SETTINGS: Mapping[str, Option] = _collect_options(SettingOptions)
 UNWEIGHTED: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if name != "column_weights"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "textbook": {"numeric": "gaussian", "smoothing": 1.0, "column_weights": None}
@@ -265,10 +265,12 @@ def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared
         is_class = isinstance(target, type)
         function: Any = target.__init__ if is_class else target
         signature = inspect.signature(function)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = signature.replace(parameters=own + [_parameter(*one) for one in options.items()])
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(
+            parameters=parameters + [_parameter(*item) for item in options.items()]
+        )
         if target.__doc__ is not None:  # python -OO has no docstrings
-            text = "\n".join(_described(name, option, numpydoc=is_class) for name, option in options.items())
+            text = "\n".join(_describe(name, option, numpydoc=is_class) for name, option in options.items())
             target.__doc__ = target.__doc__.replace("    {options}", textwrap.indent(text, "    "))
         return target
 
@@ -280,7 +282,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
 
 
-def _described(name: str, option: Option, *, numpydoc: bool) -> str:
+def _describe(name: str, option: Option, *, numpydoc: bool) -> str:
     if not numpydoc:
         return textwrap.fill(f"{name}: {option.help}", 116)
     text = textwrap.indent(textwrap.fill(option.help, 112), "    ")

@@ -29,8 +29,8 @@ def first_cells(table: Table, group: NDArray[np.integer]) -> NDArray[np.int64]:
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
     others = np.flatnonzero(~np.isin(np.arange(len(group)), first))
     names = sorted(table.columns)
-    one, other = table.take(others), table.take(first[group[others]])
-    if all(_are_equal(one.columns[name], other.columns[name]) for name in names):
+    left, right = table.take(others), table.take(first[group[others]])
+    if all(_are_equal(left.columns[name], right.columns[name]) for name in names):
         return first
     several = np.isin(group, group[others])
     texts = np.full(len(group), "", object)
@@ -42,8 +42,8 @@ def first_cells(table: Table, group: NDArray[np.integer]) -> NDArray[np.int64]:
     return first
 
 
-def _are_equal(one: Any, other: Any) -> bool:
-    return isinstance(one, (pa.Array, pa.ChunkedArray)) and type(one) is type(other) and bool(one.equals(other))
+def _are_equal(left: Any, right: Any) -> bool:
+    return isinstance(left, (pa.Array, pa.ChunkedArray)) and type(left) is type(right) and bool(left.equals(right))
 
 
 def differing_groups(
@@ -88,22 +88,22 @@ def _differ(column: Column) -> Booleans:
     return np.asarray(differ)
 
 
-def _different_bags(one: Bag, other: Bag) -> Booleans:
+def _different_bags(left: Bag, right: Bag) -> Booleans:
     """For each row of two bags with the same keys whether the bags differ."""
-    lengths = np.diff(one.indptr)
-    differ = lengths != np.diff(other.indptr)
-    if one.present is not None and other.present is not None:
-        differ |= one.present != other.present
+    lengths = np.diff(left.indptr)
+    differ = lengths != np.diff(right.indptr)
+    if left.present is not None and right.present is not None:
+        differ |= left.present != right.present
     same = np.flatnonzero(~differ)
-    one, other = _sorted(one.take(same)), _sorted(other.take(same))
-    cells = one.indices != other.indices
-    if one.amounts is not None and other.amounts is not None:
-        cells |= one.amounts != other.amounts
-    differ[same[np.repeat(np.arange(len(same)), np.diff(one.indptr))[cells]]] = True
+    left, right = _sort_tokens(left.take(same)), _sort_tokens(right.take(same))
+    entries_differ = left.indices != right.indices
+    if left.amounts is not None and right.amounts is not None:
+        entries_differ |= left.amounts != right.amounts
+    differ[same[np.repeat(np.arange(len(same)), np.diff(left.indptr))[entries_differ]]] = True
     return np.asarray(differ)
 
 
-def _sorted(bag: Bag) -> Bag:
+def _sort_tokens(bag: Bag) -> Bag:
     """The same bags, the tokens of each in order."""
     order = np.lexsort((bag.indices, np.repeat(np.arange(len(bag)), np.diff(bag.indptr))))
     amounts = None if bag.amounts is None else bag.amounts[order]

@@ -52,11 +52,11 @@ class RowHashes:
                 columns[name] = column
         names = list(columns)
         if names:
-            prepared = in_threads(lambda i, _: _prepared(names[i], columns[names[i]]), len(names), size=1, small=0)
+            prepared = in_threads(lambda i, _: _prepare(names[i], columns[names[i]]), len(names), size=1, small=0)
             for values, table, origin in prepared:
                 self._values.add(values, table, origin)
         self._labels = _ColumnHashes()
-        self._labels.add(*_prepared("\0label", Codes(batch.labels.codes, keys)))
+        self._labels.add(*_prepare("\0label", Codes(batch.labels.codes, keys)))
         if weights is not None:  # a weight of 1 is none
             self._labels.add(np.where(weights == 1, np.nan, weights), key_hashes(["\0weight"]), None)
 
@@ -64,14 +64,14 @@ class RowHashes:
         """The hashes and the signatures of some rows, (stop - start,) each."""
         result = self._values(start, stop)
         for bag, present, salt in self._bags:
-            result += _salted(_there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start), salt)
+            result += _salt(_mask(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start), salt)
         signatures, is_long = result.copy() if self._texts else result, np.zeros(stop - start, bool)
         for bag, present, salt in self._texts:
             indptr, indices, _, tokens, n_tokens = bag
-            own = _there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start)
-            signs = _there(kernels.active.sign_bags(indptr, indices, tokens, n_tokens, start, stop), present, start)
-            result += _salted(own, salt)
-            signatures += _salted(np.where(signs == 0, own, signs), salt)
+            hashes = _mask(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start)
+            signs = _mask(kernels.active.sign_bags(indptr, indices, tokens, n_tokens, start, stop), present, start)
+            result += _salt(hashes, salt)
+            signatures += _salt(np.where(signs == 0, hashes, signs), salt)
             is_long |= signs != 0
         result += self._labels(start, stop)
         return result, np.where(is_long, signatures, result) if is_long.any() else result
@@ -114,16 +114,16 @@ def key_hashes(keys: Iterable[Key]) -> Hashes:
     """
     if isinstance(keys, range):
         return _not_zero(hash_integers(np.arange(keys.start, keys.stop, keys.step)))
-    given = list(keys)
-    texts = [i for i, key in enumerate(given) if isinstance(key, str)]
-    if len(texts) == len(given):
-        return _not_zero(_text_hashes(given))
-    result = np.zeros(len(given), np.uint64)
-    result[texts] = _text_hashes([given[i] for i in texts])
-    numbers = [i for i, key in enumerate(given) if _is_integer(key)]
-    result[numbers] = hash_integers(np.array([given[i] for i in numbers], np.int64))
-    for i in sorted({*range(len(given))}.difference(texts, numbers)):
-        content = repr(given[i]).encode("utf-8", "surrogatepass")
+    listed = list(keys)
+    texts = [i for i, key in enumerate(listed) if isinstance(key, str)]
+    if len(texts) == len(listed):
+        return _not_zero(_text_hashes(listed))
+    result = np.zeros(len(listed), np.uint64)
+    result[texts] = _text_hashes([listed[i] for i in texts])
+    numbers = [i for i, key in enumerate(listed) if _is_integer(key)]
+    result[numbers] = hash_integers(np.array([listed[i] for i in numbers], np.int64))
+    for i in sorted({*range(len(listed))}.difference(texts, numbers)):
+        content = repr(listed[i]).encode("utf-8", "surrogatepass")
         result[i] = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
     return _not_zero(result)
 
@@ -150,9 +150,9 @@ def column_hashes(column: Column) -> Hashes:
     if isinstance(column, Bag):
         bag = column.expanded()
         arguments = _document_arrays(bag) if hasattr(column.keys, "tokenise") else _bag_arrays(bag)
-        return _there(_not_zero(kernels.active.hash_bags(*arguments, 0, len(bag))), bag.present, 0)
+        return _mask(_not_zero(kernels.active.hash_bags(*arguments, 0, len(bag))), bag.present, 0)
     hashes = _ColumnHashes()
-    hashes.add(*_prepared("", column))
+    hashes.add(*_prepare("", column))
     return hashes(0, len(column))
 
 
@@ -185,31 +185,31 @@ def _hashes_of_some(data: NDArray[np.uint8], offsets: NDArray[np.int64], used: N
     return _text_hashes([content[a:b] for a, b in zip(offsets[used].tolist(), offsets[used + 1].tolist(), strict=True)])
 
 
-def _prepared(name: str, column: Codes | Flags | Reals) -> tuple[Any, Hashes, int | None]:
+def _prepare(name: str, column: Codes | Flags | Reals) -> tuple[Any, Hashes, int | None]:
     """The values of a column for the kernels: numbers and a salt, or codes, hashes of their keys and the first code.
 
     NaN, -1 or a code without a key where a value is missing.
     """
     salt = key_hashes([name])
     if isinstance(column, Codes):
-        own = column.with_keys_in_use()
-        if own.codes.dtype.kind == "i":
-            return own.codes, _salted(key_hashes(own.keys), salt), own.origin
-        return own.codes.astype(np.int64), _salted(key_hashes(own.keys), salt), own.origin
+        used = column.with_keys_in_use()
+        if used.codes.dtype.kind == "i":
+            return used.codes, _salt(key_hashes(used.keys), salt), used.origin
+        return used.codes.astype(np.int64), _salt(key_hashes(used.keys), salt), used.origin
     values = column.values
     if values.dtype.kind in "bi" and values.dtype.itemsize == 1:  # a table for every byte
         every = _BYTES.astype(np.int64) if values.dtype.kind == "b" else _BYTES.view(np.int8)
-        return values.view(np.uint8), _salted(every, salt), 0
+        return values.view(np.uint8), _salt(every, salt), 0
     is_read = values.dtype.kind in "fib" and values.dtype.itemsize in _SIZES
     return (values if is_read else values.astype(np.float64)), salt, None
 
 
-def _there(hashes: Hashes, present: Any, start: int) -> Hashes:
+def _mask(hashes: Hashes, present: Any, start: int) -> Hashes:
     """The hashes of rows from `start` on, 0 where the bag is missing."""
     return hashes if present is None else np.where(present[start : start + len(hashes)], hashes, np.uint64(0))
 
 
-def _salted(values: NDArray[Any], salt: Hashes) -> Hashes:
+def _salt(values: NDArray[Any], salt: Hashes) -> Hashes:
     """What the values of a column add to the hash of a row."""
     hashes: Hashes = kernels.active.hash_columns([values], salt, 0, len(values))
     return hashes

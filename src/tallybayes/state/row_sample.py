@@ -26,7 +26,7 @@ from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
 from tallybayes.state.row_equality import differing_groups, encoded_rows, first_cells
 from tallybayes.state.row_hash import Hashes, RowHashes
-from tallybayes.tables.table import Table, concatenated
+from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["RowSample", "SampledRows"]
 
@@ -40,7 +40,7 @@ _UNBOUNDED = np.uint64(2**64 - 1)
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
 ROWS_IF_RARE = 12_000  # where a class is rare, few of the other rows tell how often they are like its rows
-_FEW = 5  # a class is rare if a sample without regard to classes has under 1 / _FEW of the rows that it may have
+_RARE_PART = 5  # a class is rare if a sample without regard to classes has under 1 / _FEW of the rows that it may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,14 @@ class SampledRows:
         arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
         return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.table.take(rows))
 
-    def limited(self, limit: int, if_rare: int = 0) -> SampledRows:
+    def select(self, limit: int, if_rare: int = 0) -> SampledRows:
         """The rows of a sample of `limit` rows: those of rare classes take the place of the last others.
 
         if_rare: the limit where a class is rare, if it is larger.
         """
-        selection = _SampleSelection(self.signatures, _numbered(self.labels), self.n_tokens, limit)
+        selection = _SampleSelection(self.signatures, _number_labels(self.labels), self.n_tokens, limit)
         if if_rare > limit and selection.has_rare_class:
-            return self.limited(if_rare)
+            return self.select(if_rare)
         kept = selection.within_limit()
         return self if len(kept) == len(self) else self.take(kept)
 
@@ -82,31 +82,33 @@ class SampledRows:
         """The first n rows in their order."""
         return self if n >= len(self) else self.take(np.arange(n))
 
-    def used(self) -> SampledRows:
+    def without_collisions(self) -> SampledRows:
         """The rows without hashes that stand for different rows."""
         return self if self.counts.all() else self.take(np.flatnonzero(self.counts))
 
     @classmethod
-    def joined(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
+    def join(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
         """All rows of several samples that can be in a sample of `limit` rows; equal ones become one."""
-        whole = cls._concatenated(parts)
+        whole = cls._concatenate(parts)
         order = _order(whole.hashes, whole.signatures)
         first = order[_is_first(whole.hashes[order])]
-        labels = _numbered([whole.labels[i] for i in first.tolist()])
+        labels = _number_labels([whole.labels[i] for i in first.tolist()])
         kept = first[_SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
         order = order[np.isin(whole.hashes[order], whole.hashes[kept])]
-        return whole.take(order)._united(schema)
+        return whole.take(order)._unite_equal_rows(schema)
 
     @classmethod
-    def _concatenated(cls, parts: Sequence[SampledRows]) -> SampledRows:
+    def _concatenate(cls, parts: Sequence[SampledRows]) -> SampledRows:
         names = ("hashes", "signatures", "counts", "weights", "n_tokens")
         hashes, signatures, counts, weights, tokens = (
             np.concatenate([getattr(part, name) for part in parts]) for name in names
         )
         labels = [label for part in parts for label in part.labels]
-        return cls(hashes, signatures, counts, labels, weights, tokens, concatenated([part.table for part in parts]))
+        return cls(
+            hashes, signatures, counts, labels, weights, tokens, concatenate_tables([part.table for part in parts])
+        )
 
-    def _united(self, schema: Schema | None) -> SampledRows:
+    def _unite_equal_rows(self, schema: Schema | None) -> SampledRows:
         """Rows with equal hashes as one row, whose count is 0 if they differ.
 
         Equal rows may be written in two ways, such as 0 and -0. The one whose cells come first in order remains, so
@@ -119,10 +121,10 @@ class SampledRows:
         counts = np.bincount(group, weights=self.counts).astype(np.int64)
         counts[group[self.counts == 0]] = 0
         several = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))  # rows in a group of several
-        own = self.take(several)
-        columns: list[Column] = [Codes(_numbered(own.labels), own.labels), Reals(own.weights)]
-        columns += [] if schema is None else encoded_rows(own.table, schema)
-        counts[differing_groups(columns, np.arange(len(own)), group[several])] = 0
+        rows = self.take(several)
+        columns: list[Column] = [Codes(_number_labels(rows.labels), rows.labels), Reals(rows.weights)]
+        columns += [] if schema is None else encoded_rows(rows.table, schema)
+        counts[differing_groups(columns, np.arange(len(rows)), group[several])] = 0
         kept = first_cells(self.table, group)
         return replace(self.take(kept), counts=counts)
 
@@ -158,7 +160,7 @@ class _SampleSelection:
         self._is_rare[by_class[is_rare]] = True
         self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
         in_base, in_all = (np.bincount(codes[rows], minlength=n_classes) for rows in (self._base, self.kept))
-        self.has_rare_class = bool(((in_base < self._most_rare / _FEW) & (in_base < in_all)).any())
+        self.has_rare_class = bool(((in_base < self._most_rare / _RARE_PART) & (in_base < in_all)).any())
 
     def within_limit(self) -> NDArray[np.int64]:
         """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
@@ -221,25 +223,25 @@ class RowSample:
         first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
-        own = {name: table.columns[name] for name in names}  # without the label and columns that are not used
-        cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
+        used_cells = {name: table.columns[name] for name in names}  # without the label and columns that are not used
+        cells = Table(table.n_rows, used_cells, table.origin, table.rows).take(first)
         own_weights = np.ones(len(first)) if own_weights is None else own_weights[first]
         self._parts.append(SampledRows(hashes[used], signatures[used], counts, labels, own_weights, tokens, cells))
         self._shrink()
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
-        found = self.kept()
-        return None if found is None else found.limited(self._limit, self._kept).used()
+        kept = self.kept_rows()
+        return None if kept is None else kept.select(self._limit, self._kept).without_collisions()
 
-    def kept(self) -> SampledRows | None:
+    def kept_rows(self) -> SampledRows | None:
         """All rows that can be in this sample or in one that it becomes a part of."""
         if len(self._parts) > 1:
-            self._parts = [SampledRows.joined(self._parts, self._kept, self._schema)]
+            self._parts = [SampledRows.join(self._parts, self._kept, self._schema)]
         return self._parts[0] if self._parts else None
 
     @classmethod
-    def restored(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
+    def restore(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
         """The sample that kept these rows, encoded by a schema, and had these limits."""
         result = cls(limits[0], if_rare=limits[1])
         result._parts, result._schema = [] if rows is None else [rows], schema
@@ -251,13 +253,13 @@ class RowSample:
         return self._limit, self._kept
 
     @classmethod
-    def merged(cls, samples: Iterable[RowSample]) -> RowSample:
+    def merge(cls, samples: Iterable[RowSample]) -> RowSample:
         """The sample of the rows of several samples."""
-        given = list(samples)
-        limits = np.array([sample.limits for sample in given] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
+        parts = list(samples)
+        limits = np.array([sample.limits for sample in parts] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
         result = cls(limits[0], if_rare=limits[1])
-        result._parts = [part for sample in given for part in sample._parts]
-        result._schema = next((sample._schema for sample in given if sample._schema is not None), None)
+        result._parts = [part for sample in parts for part in sample._parts]
+        result._schema = next((sample._schema for sample in parts if sample._schema is not None), None)
         result._shrink()
         return result
 
@@ -265,9 +267,9 @@ class RowSample:
         """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
         n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
         if sum(map(len, self._parts)) > 2 * self._kept or n_tokens > 2 * _TOKENS:
-            self._parts = [rows := SampledRows.joined(self._parts, self._kept, self._schema)]
+            self._parts = [rows := SampledRows.join(self._parts, self._kept, self._schema)]
             labels = list(dict.fromkeys(rows.labels))
-            selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._kept)
+            selection = _SampleSelection(rows.signatures, _number_labels(rows.labels), rows.n_tokens, self._kept)
             self._bounds |= dict(zip(labels, selection.bounds(len(labels)), strict=True))
 
 
@@ -282,7 +284,7 @@ def _order(hashes: Hashes, signatures: Hashes) -> NDArray[np.int64]:
     return np.argsort(hashes, kind="stable") if is_same else np.lexsort((hashes, signatures))
 
 
-def _numbered(labels: Sequence[Any]) -> NDArray[np.int64]:
+def _number_labels(labels: Sequence[Any]) -> NDArray[np.int64]:
     """The number of each label, in the order in which they come."""
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     return np.array([number[label] for label in labels], np.int64)
@@ -311,11 +313,11 @@ def _smallest(
         most, full = bounds.copy(), 4 * limit
         for first, last in split(stop - start, _AT_ONCE):
             some = slice(start + first, start + last)
-            own, signs = hashes_of(some.start, some.stop)
-            found = np.flatnonzero((signs <= most.max()) & counted[some])
-            found = found[signs[found] <= most[codes[some][found]]]
-            rows, hashes = np.append(rows, found + some.start), np.append(hashes, own[found])
-            signatures = np.append(signatures, signs[found])
+            some_hashes, signs = hashes_of(some.start, some.stop)
+            here = np.flatnonzero((signs <= most.max()) & counted[some])
+            here = here[signs[here] <= most[codes[some][here]]]
+            rows, hashes = np.append(rows, here + some.start), np.append(hashes, some_hashes[here])
+            signatures = np.append(signatures, signs[here])
             if len(hashes) > full:
                 order = _order(hashes, signatures)
                 different = order[_is_first(hashes[order])]

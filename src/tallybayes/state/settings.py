@@ -64,8 +64,8 @@ class Settings:
             if switches == "auto":
                 return [name for name in columns if name in fitted] if fitted else []
             return list(columns) if switches else []
-        own = {name: switches.get(name, "auto") for name in columns}
-        return [name for name, switch in own.items() if (name in fitted if switch == "auto" else switch)]
+        by_column = {name: switches.get(name, "auto") for name in columns}
+        return [name for name, switch in by_column.items() if (name in fitted if switch == "auto" else switch)]
 
     def with_options(self, **options: Unpack[SettingOptions]) -> Settings:
         """The same settings but for these options."""

@@ -22,24 +22,24 @@ __all__ = ["same_schema", "same_settings"]
 _COUNTED = (Status.USED, Status.INPUT)
 
 
-def same_schema(one: Schema, other: Schema) -> bool:
+def same_schema(left: Schema, right: Schema) -> bool:
     """Whether two schemas read rows in the same way, whatever the reasons for their families.
 
     >>> a, b = (Schema("y", {"x": ColumnSpec.unused("x", Status.BY_USER, why)}) for why in ("", "no use"))
     >>> same_schema(a, b), same_schema(a, Schema("y"))
     (True, False)
     """
-    return one == other or _without_notes(one) == _without_notes(other)
+    return left == right or _without_notes(left) == _without_notes(right)
 
 
-def same_settings(one: Settings, other: Settings) -> bool:
+def same_settings(left: Settings, right: Settings) -> bool:
     """Whether two settings give the same answers from the same sums, whatever rows they were fitted on.
 
     >>> fitted = [Settings(column_weights=ColumnWeights({"x": 0.5}, fitted_on=n, model_rows=n)) for n in (0, 10, 20)]
     >>> same_settings(*fitted[1:]), same_settings(*fitted[:2])
     (True, False)
     """
-    return one == other or _without_rows(one) == _without_rows(other)
+    return left == right or _without_rows(left) == _without_rows(right)
 
 
 def _without_notes(schema: Schema) -> Schema:

@@ -52,9 +52,9 @@ class SufficientStatistics:
         return cls([], Exact.zeros(0), {})
 
     @classmethod
-    def observed(cls, batch: Batch, keys: list[Any], labels: list[Any], schema: Schema) -> SufficientStatistics:
+    def observe(cls, batch: Batch, keys: list[Any], labels: list[Any], schema: Schema) -> SufficientStatistics:
         """Count a batch whose labels are `keys`, over a list of labels that holds them."""
-        codes, class_rows = _counted_rows(batch, keys, labels)
+        codes, class_rows = _count_rows(batch, keys, labels)
         check_budget(len(batch.columns), len(labels), "columns", cell_bytes=64)  # sums of reals: some eight digits
         blocks = {
             family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
@@ -64,7 +64,7 @@ class SufficientStatistics:
 
     def without(self, batch: Batch, keys: list[Any], schema: Schema) -> SufficientStatistics:
         """The sums without a batch of rows that they hold, whose labels are `keys`."""
-        codes, class_rows = _counted_rows(batch, keys, self.labels)
+        codes, class_rows = _count_rows(batch, keys, self.labels)
         blocks = {family: tally.copy() for family, tally in self.blocks.items()}
         for family, names in _by_family(batch, schema).items():
             tally, columns = blocks[family], [batch.columns[name] for name in names]
@@ -108,8 +108,8 @@ class SufficientStatistics:
             return False
         a, b = self.aligned(self.in_use()), other.aligned(other.in_use())
         return a.class_rows == b.class_rows and all(
-            (a.blocks.get(family) or _emptied(b.blocks[family])).same(
-                b.blocks.get(family) or _emptied(a.blocks[family])
+            (a.blocks.get(family) or _empty_like(b.blocks[family])).same(
+                b.blocks.get(family) or _empty_like(a.blocks[family])
             )
             for family in {*a.blocks, *b.blocks}
         )
@@ -131,7 +131,7 @@ class SufficientStatistics:
             elif sign > 0:  # no column has more rows than the classes, which were checked
                 new[family] = tally
             else:
-                _emptied(tally).prepare(tally, sign)  # raises unless there is nothing in it
+                _empty_like(tally).prepare(tally, sign)  # raises unless there is nothing in it
         for commit in commits:
             commit()
         self.blocks = _in_order(self.blocks | new) if new else self.blocks
@@ -165,7 +165,7 @@ class SufficientStatistics:
                 )
 
 
-def _counted_rows(batch: Batch, keys: list[Any], labels: list[Any]) -> tuple[Codes32, Exact]:
+def _count_rows(batch: Batch, keys: list[Any], labels: list[Any]) -> tuple[Codes32, Exact]:
     """The places of the labels of a batch among others, and its rows per label; rows of weight 0 do not count."""
     codes = batch.labels.codes
     if labels != keys:
@@ -189,7 +189,7 @@ def _in_order(blocks: dict[Family, Tally]) -> dict[Family, Tally]:
     return dict(sorted(blocks.items(), key=lambda block: str(block[0]))) if len(blocks) > 1 else blocks
 
 
-def _emptied(tally: Tally) -> Tally:
+def _empty_like(tally: Tally) -> Tally:
     """A tally of the same kind without any rows."""
     result = tally.copy()
     result.prepare(tally, -1)()

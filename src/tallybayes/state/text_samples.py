@@ -58,7 +58,7 @@ class DocumentSample:
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
         weights = np.where(weights == np.floor(weights), np.minimum(weights, 1.0), weights)  # 3 is the text three times
         rows = np.flatnonzero(there & (weights > 0))
-        hashes, signatures = (found[rows] for found in document_hashes(bag))
+        hashes, signatures = (hashes_of_all[rows] for hashes_of_all in document_hashes(bag))
         signatures = np.where(signatures == 0, hashes, signatures)
         hashes = hashes + weights[rows].view(np.uint64)
         first = _first(signatures, hashes, codes[rows], np.diff(bag.indptr)[rows])
@@ -93,7 +93,7 @@ class DocumentSample:
         return DocumentSample(self.signatures, self.hashes, self.labels, self.weights, bag, None)
 
     @classmethod
-    def merged(cls, parts: list[DocumentSample]) -> DocumentSample:
+    def merge(cls, parts: list[DocumentSample]) -> DocumentSample:
         """The sample of several samples."""
         index: dict[Any, int] = {}
         numbers = [
@@ -132,11 +132,16 @@ class TextSamples:
         """Samples that can be changed independently."""
         return TextSamples(self._of)
 
-    def merged(self, other: TextSamples) -> TextSamples:
+    def merge(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
-        parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
+        parts = {
+            name: [sample for sample in (self.get(name), other.get(name)) if sample] for name in {*self._of, *other._of}
+        }
         return TextSamples(
-            {name: own[0] if len(own) == 1 else DocumentSample.merged(own) for name, own in parts.items()}
+            {
+                name: samples[0] if len(samples) == 1 else DocumentSample.merge(samples)
+                for name, samples in parts.items()
+            }
         )
 
     def only(self, names: Iterable[str]) -> TextSamples:
@@ -148,7 +153,7 @@ class TextSamples:
         for name, column in batch.columns.items():
             if isinstance(column, Bag) and is_open(families.get(name), settings, name):  # no other is ever open
                 new = DocumentSample.of(column.expanded(), batch, keys)
-                self._of[name] = DocumentSample.merged([self._of[name], new]) if name in self._of else new
+                self._of[name] = DocumentSample.merge([self._of[name], new]) if name in self._of else new
 
     def get(self, name: str) -> DocumentSample | None:
         """The sample of a column."""

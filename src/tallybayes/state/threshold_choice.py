@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.formatting import number, rows_of
-from tallybayes.state.decision import Decision, allowed_rows
+from tallybayes.state.decision import Decision, allowed_rows, describe_errors
 
 __all__ = ["best_threshold", "threshold_by_budget"]
 
@@ -50,10 +50,10 @@ def best_threshold(
         raise ParameterError("maximise: 'f1'", got=maximise)
     if (maximise is None) == (costs is None):
         raise ParameterError("either maximise or costs", got=(maximise, costs))
-    own = list(classes).index(positive)
+    code = list(classes).index(positive)
     rows = codes >= 0
-    p, true = proba[rows, own], codes[rows]
-    mine = true == own
+    p, true = proba[rows, code], codes[rows]
+    mine = true == code
     if not mine.any():
         raise DataError("rows of the class, to choose its threshold", got=NONE)
     order = np.argsort(-p, kind="stable")
@@ -64,13 +64,10 @@ def best_threshold(
     else:
         words, sign = "lowest mean cost", -1
         sizes = np.append(0, sizes) if p[order[0]] < 1 else sizes  # no threshold excludes a probability of 1
-        value = _mean_costs(proba[rows][order], true[order], own, Decision(costs=costs), classes)[sizes]
+        value = _mean_costs(proba[rows][order], true[order], code, Decision(costs=costs), classes)[sizes]
     at = int(np.argmax(sign * value))
     threshold = _between(p[order], int(sizes[at]))
-    taken = p >= threshold
-    missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
-    wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-    reason = f"{words}, {number(value[at], 4)}: {missed}, {wrong}"
+    reason = f"{words}, {number(value[at], 4)}: {describe_errors(mine, p >= threshold)}"
     return Decision(positive=positive, threshold=threshold, costs=costs or {}, constraint=reason)
 
 
@@ -86,15 +83,15 @@ def threshold_by_budget(
     R if its probability is at least 0.45 (at most 2 rows: 2 flagged, precision 0.5, recall 0.5)
     """
     Decision(positive=positive, threshold=0.0).check(classes)
-    own, n = list(classes).index(positive), allowed_rows(budget, len(codes))
-    p = np.sort(proba[:, own])[::-1]
+    code, n = list(classes).index(positive), allowed_rows(budget, len(codes))
+    p = np.sort(proba[:, code])[::-1]
     sizes = _sizes(p)
     m = int(sizes[sizes <= n].max(initial=0))
     if not m and len(p) and p[0] >= 1:
         got = Described(f"more than {rows_of(n)} with probability 1")
         raise DataError("a threshold that at most so many rows reach", got=got)
     threshold = _between(p, m)
-    taken, mine = proba[:, own] >= threshold, codes == own
+    taken, mine = proba[:, code] >= threshold, codes == code
     right, n_known = np.count_nonzero(taken & mine), np.count_nonzero(taken & (codes >= 0))
     shares = [("precision", n_known), ("recall", np.count_nonzero(mine))]
     told = ", ".join(f"{name} {number(right / whole, 4) if whole else '-'}" for name, whole in shares)
@@ -107,13 +104,13 @@ def _sizes(p: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(np.append(p[1:] < p[:-1], True)[: len(p)]) + 1
 
 
-def _mean_costs(proba: Floats, true: Codes32, own: int, rule: Decision, classes: Sequence[Any]) -> Floats:
+def _mean_costs(proba: Floats, true: Codes32, code: int, rule: Decision, classes: Sequence[Any]) -> Floats:
     """The mean cost if the first m rows are answered by the class and the others by the best other one, (rows + 1,)."""
     rule.check(classes)
     table = np.vstack([rule.cost_table(classes), np.ones(len(classes))])  # any answer to an unknown label is wrong
     others = proba.copy()
-    others[:, own] = -1.0
-    with_class, without = table[true, own], table[true, others.argmax(axis=1)]
+    others[:, code] = -1.0
+    with_class, without = table[true, code], table[true, others.argmax(axis=1)]
     total = without.sum() + np.append(0.0, np.cumsum(with_class - without))
     return np.asarray(total / len(true))
 

@@ -66,15 +66,17 @@ class TokenCorrections:
 
     def of(self, classes: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Floats]]:
         """Tokens and corrections (tokens, classes), by column."""
-        return {name: (own.tokens, own.of(classes)) for name, own in self.columns.items()}
+        return {name: (table.tokens, table.of(classes)) for name, table in self.columns.items()}
 
     def only(self, names: Collection[str], classes: Collection[Any]) -> TokenCorrections:
         """Those of some columns and classes: what a model has forgotten is not named any more."""
-        if set(self.columns) <= set(names) and all(set(own.classes) <= set(classes) for own in self.columns.values()):
+        if set(self.columns) <= set(names) and all(
+            set(table.classes) <= set(classes) for table in self.columns.values()
+        ):
             return self
         kept = {}
-        for name, own in self.columns.items():
-            labels = tuple(label for label in own.classes if label in classes)
+        for name, table in self.columns.items():
+            labels = tuple(label for label in table.classes if label in classes)
             if name in names:
-                kept[name] = CorrectionTable(own.tokens, labels, own.of(labels))
+                kept[name] = CorrectionTable(table.tokens, labels, table.of(labels))
         return replace(self, columns=kept)

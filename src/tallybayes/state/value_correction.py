@@ -47,16 +47,16 @@ class ValueCorrection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slopes", dict(self.slopes))
-        object.__setattr__(self, "table", {label: tuple(own) for label, own in self.table.items()})
-        numbers = (*self.slopes.values(), self.centre, self.scale, *(x for own in self.table.values() for x in own))
-        if not all(is_real_number(one) and np.isfinite(one) for one in numbers):
+        object.__setattr__(self, "table", {label: tuple(line) for label, line in self.table.items()})
+        numbers = (*self.slopes.values(), self.centre, self.scale, *(x for line in self.table.values() for x in line))
+        if not all(is_real_number(number) and np.isfinite(number) for number in numbers):
             raise ParameterError("finite slopes, tables, centre and scale", got=list(numbers))
         if not self.scale > 0:
             raise ParameterError("a scale above 0", got=self.scale)
         n_cells = 0 if self.cells is None else self.cells.n_cells
-        for own in self.table.values():
-            if len(own) != n_cells:
-                raise ParameterError(f"a table of {n_cells} cells", got=len(own))
+        for line in self.table.values():
+            if len(line) != n_cells:
+                raise ParameterError(f"a table of {n_cells} cells", got=len(line))
 
     @property
     def labels(self) -> set[Any]:
@@ -66,7 +66,9 @@ class ValueCorrection:
     def only(self, classes: Collection[Any]) -> ValueCorrection:
         """The correction for some classes."""
         slopes = {label: slope for label, slope in self.slopes.items() if label in classes}
-        return replace(self, slopes=slopes, table={label: own for label, own in self.table.items() if label in classes})
+        return replace(
+            self, slopes=slopes, table={label: line for label, line in self.table.items() if label in classes}
+        )
 
     def bound(self, classes: Sequence[Any]) -> Correction:
         """The correction as arrays over classes in order."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, is_text_type, strings, to_list, to_numpy, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, strings, to_list, to_numpy, valid_rows
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Raw, Table, column_values
@@ -62,13 +62,15 @@ def cells_from_bytes(data: bytes, n_rows: int) -> Table:
     for field, column in zip(found.schema, found.columns, strict=True):
         is_text = (field.metadata or {}).get(b"cells") == _TEXTS
         require(not is_text or is_text_type(field.type), "cells of sampled rows that are not texts")
-        columns[field.name] = [_text_cell(text) for text in to_list(column)] if is_text else combined(column)
+        columns[field.name] = [_text_cell(text) for text in to_list(column)] if is_text else combine_chunks(column)
     return Table(n_rows, columns)
 
 
 def _canonical(raw: Raw) -> Any:
     """An array whose bytes depend on its values only: nothing is left in the places of nulls."""
-    array = pa.array(np.ascontiguousarray(raw), from_pandas=False) if isinstance(raw, np.ndarray) else combined(raw)
+    array = (
+        pa.array(np.ascontiguousarray(raw), from_pandas=False) if isinstance(raw, np.ndarray) else combine_chunks(raw)
+    )
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     kind, n = array.type, len(array)

@@ -165,7 +165,7 @@ def _read_texts(tensors: Tensors, given: Any) -> TextSamples:
 def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] | None:
     if sample is None:
         return None
-    if (rows := sample.kept()) is not None:
+    if (rows := sample.kept_rows()) is not None:
         tensors["sample.hashes"] = rows.hashes.view(np.int64)
         tensors["sample.signatures"] = rows.signatures.view(np.int64)
         tensors["sample.counts"], tensors["sample.tokens"] = rows.counts, rows.n_tokens
@@ -182,7 +182,7 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
     limits = _count(given["limit"]), _count(given["if_rare"])
     require(limits[0] <= limits[1], "fewer sampled rows where a class is rare")
     if "sample.hashes" not in tensors:
-        return RowSample.restored(None, limits, schema)
+        return RowSample.restore(None, limits, schema)
     hashes = take_array(tensors, "sample.hashes", np.int64).view(np.uint64)
     signatures = _hashes(tensors, "sample.signatures")
     require(hashes.shape == signatures.shape, "sampled rows of different lengths")
@@ -196,7 +196,7 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
     weights = _amounts(tensors, "sample.weights", len(hashes))
     cells = cells_from_bytes(take_array(tensors, "sample.cells", np.uint8).tobytes(), len(hashes))
     rows = SampledRows(hashes, signatures, counts, labels, weights, tokens, cells)
-    return RowSample.restored(rows, limits, schema)
+    return RowSample.restore(rows, limits, schema)
 
 
 def _hashes(tensors: Tensors, name: str) -> NDArray[np.uint64]:

@@ -22,7 +22,7 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, ParameterError, TallyError
 from tallybayes.tables.table import RowOrigin, Table, is_row, raw_column, to_table
 
-__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
+__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "TableSource", "as_columns"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
@@ -88,7 +88,7 @@ class Source(ABC):
         finally:
             self.bad = bad
 
-    def good(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
+    def work_on_good_rows(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
         """The result of `work` for a table, or for its good rows if bad rows are skipped; errors name file and line.
 
         A part that fails is halved until the bad rows are alone, so that a few bad rows cost little.
@@ -97,16 +97,16 @@ class Source(ABC):
             yield table, work(table)
         except DataError as error:
             if self.bad is None or error.row is None:
-                raise table.located(error) from None
+                raise table.locate(error) from None
             if table.n_rows == 1:
-                self.bad.add(table.located(error) if self.bad.wants_more else error, table)
+                self.bad.add(table.locate(error) if self.bad.wants_more else error, table)
                 return
             half = table.n_rows // 2
-            yield from self.good(table.part(0, half), work)
-            yield from self.good(table.part(half, table.n_rows), work)
+            yield from self.work_on_good_rows(table.part(0, half), work)
+            yield from self.work_on_good_rows(table.part(half, table.n_rows), work)
 
 
-class Whole(Source):
+class TableSource(Source):
     """A table in memory."""
 
     def __init__(self, table: Table) -> None:
@@ -124,7 +124,7 @@ class Whole(Source):
 class ConstantColumns(Source):
     """Another source with more columns that have the same value in every row, such as the label of a mail.
 
-    >>> source = ConstantColumns(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
+    >>> source = ConstantColumns(TableSource(to_table({"a": [1, 2]})), {"label": "ham"})
     >>> [table.columns["label"].to_pylist() for table in source.batches()]
     [['ham', 'ham']]
     """
@@ -135,16 +135,16 @@ class ConstantColumns(Source):
 
     def head(self) -> Table:
         """The first rows of the other source."""
-        return self._filled(self._source.head())
+        return self._fill(self._source.head())
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of the other source."""
         self._source.bad, self._source.missing = self.bad, self.missing
         if wanted is not None:
             wanted = {name: kind for name, kind in wanted.items() if name not in self._values}
-        return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
+        return (self._fill(table) for table in self._source.batches(wanted, keep=keep))
 
-    def _filled(self, table: Table) -> Table:
+    def _fill(self, table: Table) -> Table:
         constant = {
             name: strings([value] * table.n_rows) if isinstance(value, str) else [value] * table.n_rows
             for name, value in self._values.items()
@@ -162,7 +162,7 @@ class Stream(Source):
     """
 
     def __init__(self, parts: Iterable[Any]) -> None:
-        self._parts: Iterator[Any] | None = _gathered(iter(parts))
+        self._parts: Iterator[Any] | None = _gather(iter(parts))
         self._peeked: Table | None = None
 
     def head(self) -> Table:
@@ -185,7 +185,7 @@ class Stream(Source):
         return self._parts
 
 
-def _gathered(parts: Iterator[Any]) -> Iterator[Table]:
+def _gather(parts: Iterator[Any]) -> Iterator[Table]:
     """Parts as tables of a useful size: Arrow batches and single rows are combined."""
     waiting: list[Any] = []
     n_rows = 0
@@ -219,15 +219,15 @@ def as_columns(
 ) -> tuple[Source, Any, Any]:
     """Data whose label and weight (or what else `words` names) are columns: arrays become columns too."""
     names: dict[str, Any] = {}
-    for word, given in zip(words, (label, weight), strict=True):
-        if given is None or isinstance(given, (str, int, float)):
-            names[word] = given
+    for word, value in zip(words, (label, weight), strict=True):
+        if value is None or isinstance(value, (str, int, float)):
+            names[word] = value
             continue
-        if not isinstance(source, Whole):
-            raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(given))
+        if not isinstance(source, TableSource):
+            raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(value))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
         bad = source.bad
-        source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
+        source = TableSource(replace(table, columns={**table.columns, name: raw_column(value)}))
         source.bad, names[word] = bad, name
     return source, names[words[0]], names[words[1]]

@@ -29,7 +29,7 @@ __all__ = [
     "RowOrigin",
     "Table",
     "column_values",
-    "concatenated",
+    "concatenate_tables",
     "is_row",
     "raw_column",
     "small_frame",
@@ -89,7 +89,7 @@ class Table:
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The rows at these positions."""
         numbers = rows if self.rows is None else self.rows[rows]
-        columns = {name: _taken(raw, rows) for name, raw in self.columns.items()}
+        columns = {name: _take_rows(raw, rows) for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.take(integers(rows))
         return Table(len(rows), columns, self.origin, numbers, kept)
 
@@ -102,7 +102,7 @@ class Table:
         """One of the columns, in a time that does not depend on the others."""
         return Table(self.n_rows, {name: self.columns[name]}, self.origin, self.rows)
 
-    def located(self, error: TallyError) -> TallyError:
+    def locate(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with its file and line, or its number in all rows."""
         if error.file is not None:
             return error
@@ -129,10 +129,10 @@ class Table:
         return name == "file" and self.holds_documents
 
 
-def concatenated(tables: Sequence[Table]) -> Table:
+def concatenate_tables(tables: Sequence[Table]) -> Table:
     """The rows of several tables as one table, with the origin of the first.
 
-    >>> concatenated([to_table({"a": [1]}), to_table({"a": [2], "b": ["x"]})]).columns
+    >>> concatenate_tables([to_table({"a": [1]}), to_table({"a": [2], "b": ["x"]})]).columns
     {'a': [1, 2], 'b': [None, 'x']}
     """
     if len(tables) == 1:
@@ -166,7 +166,7 @@ def column_values(raw: Raw) -> list[Any]:
     return raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
 
 
-def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
+def _take_rows(raw: Raw, rows: NDArray[np.int64]) -> Raw:
     if isinstance(raw, list):
         return [raw[i] for i in rows.tolist()]
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
@@ -247,7 +247,7 @@ def _texts(names: Collection[Any]) -> list[str]:
     return texts
 
 
-def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
+def _name_columns(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
     """A table of columns by name; names become text."""
     return Table(n_rows, dict(zip(_texts(names), columns, strict=True)))
 
@@ -256,8 +256,8 @@ def _from_pandas(data: Any) -> Table:
     """Column by column, so that one bad column does not spoil the rest; the index is not a column."""
     if len(data) <= _FEW_ROWS and len(kinds := set(data.dtypes)) == 1 and _is_numeric(kinds.pop()):
         matrix = data.to_numpy()  # a copy of a few rows costs less than a loop over the columns
-        return replace(_named(list(data.columns), list(matrix.T), len(data)), matrix=matrix)
-    return _named(list(data.columns), [_from_series(values) for _, values in data.items()], len(data))
+        return replace(_name_columns(list(data.columns), list(matrix.T), len(data)), matrix=matrix)
+    return _name_columns(list(data.columns), [_from_series(values) for _, values in data.items()], len(data))
 
 
 def _from_series(values: Any) -> Raw:
@@ -280,10 +280,10 @@ def _from_arrow(data: Any) -> Table:
     columns = table.columns
     if library_of(data) == "polars":
         columns = [
-            series.to_list() if _is_object_series(series) else found
-            for series, found in zip(data, columns, strict=True)
+            series.to_list() if _is_object_series(series) else column
+            for series, column in zip(data, columns, strict=True)
         ]
-    return _named(table.column_names, columns, table.num_rows)
+    return _name_columns(table.column_names, columns, table.num_rows)
 
 
 def _from_numpy(data: np.ndarray) -> Table:
@@ -312,7 +312,7 @@ def is_row(data: Mapping[Any, Any]) -> bool:
 def _from_mapping(data: Mapping[Any, Any]) -> Table:
     if is_row(data):
         single = [[_scalar(value)] for value in data.values()]
-        return _named(list(data), single, 1)
+        return _name_columns(list(data), single, 1)
     columns: dict[str, Raw] = {}
     n_rows: int | None = None
     for name, values in zip(_texts(data), data.values(), strict=True):
@@ -344,9 +344,9 @@ def _from_rows(data: Sequence[Any]) -> Table:
         names = list(dict.fromkeys(name for row_dict in data for name in row_dict))
         if len({str(name) for name in names}) < len(names):  # such as 7 and "7", in different rows
             return _from_rows([dict(zip(_texts(row_dict), row_dict.values(), strict=True)) for row_dict in data])
-    found = dict(zip(names, reals, strict=False))
-    columns = [[row.get(name) for row in data] if found.get(name) is None else found[name] for name in names]
-    return _named(names, columns, len(data))
+    read = dict(zip(names, reals, strict=False))
+    columns = [[row.get(name) for row in data] if read.get(name) is None else read[name] for name in names]
+    return _name_columns(names, columns, len(data))
 
 
 def _scalar(value: Any) -> Any:

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, to_numpy
+from tallybayes.cells.arrow import combine_chunks, to_numpy
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number, plain_reals
 from tallybayes.tables.table import Raw
 
 __all__ = ["are_whole", "has_fraction"]
 
 _FIRST = 20_000  # rows that are examined, of a table as of a stream
-_FEW = 100  # numbers that mostly tell already
+_FEW_NUMBERS = 100  # numbers that mostly tell already
 
 
 def has_fraction(values: np.ndarray) -> bool:
@@ -28,7 +28,7 @@ def has_fraction(values: np.ndarray) -> bool:
     first = values.item(0) if len(values) else 0.0
     if math.isfinite(first) and not first.is_integer():  # mostly tells already, at the least cost
         return True
-    for part in (values[:_FEW], values) if len(values) > _FEW else (values,):
+    for part in (values[:_FEW_NUMBERS], values) if len(values) > _FEW_NUMBERS else (values,):
         if np.count_nonzero(np.floor(part) < part):  # false for infinities and NaN
             return True
     return False
@@ -48,15 +48,15 @@ def are_whole(raw: Raw) -> bool:
             return bool(raw.null_count < len(raw))
         if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
             return False
-        raw = to_numpy(combined(raw))
+        raw = to_numpy(combine_chunks(raw))
     if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
         raw = plain
     if isinstance(raw, list):
-        given = list(itertools.filterfalse(is_missing, raw))
-        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in given):
+        numbers = list(itertools.filterfalse(is_missing, raw))
+        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in numbers):
             return False
         try:
-            raw = np.array([float(value) for value in given])
+            raw = np.array([float(value) for value in numbers])
         except OverflowError:  # no double holds it: encoding says so
             return False
     if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "iuf":

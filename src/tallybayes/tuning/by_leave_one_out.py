@@ -10,7 +10,7 @@ from tallybayes.columns.column_spec import Origin, Status
 from tallybayes.errors import DataError
 from tallybayes.model import Model
 from tallybayes.state.model_state import ModelState
-from tallybayes.tables.source import Source, Whole
+from tallybayes.tables.source import Source, TableSource
 from tallybayes.tuning.candidate import only, other_families
 from tallybayes.tuning.search import Search
 
@@ -46,7 +46,7 @@ def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[
     """Models of numeric columns with other families, by column."""
     base = search.evidence.model
     result: dict[str, list[Model]] = {}
-    others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, Whole))
+    others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, TableSource))
     for i, (family, names) in enumerate(others.items()):
         search.progress("families of columns", i / len(others))
         model = Model(ModelState(only(base.schema, family, names), base.settings))

@@ -30,7 +30,7 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import BadRows, Kind, Source
 from tallybayes.tables.table import Table
 from tallybayes.tally import Tally
-from tallybayes.weights.held_out import FAR
+from tallybayes.weights.held_out_evidence import FAR
 from tallybayes.weights.weight_fit import losses_of
 
 __all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
@@ -233,7 +233,7 @@ class LearnableRows(Source):
         self._source.bad = bad
         try:
             for table in self._source.batches(wanted, keep=keep):
-                for part, _ in self._source.good(table, self._learn):
+                for part, _ in self._source.work_on_good_rows(table, self._learn):
                     yield part
         finally:
             self._source.bad = total

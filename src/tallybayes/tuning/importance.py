@@ -32,7 +32,7 @@ from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
 from tallybayes.typing import LabelLike, TableLike, WeightLike
-from tallybayes.weights.weight_fit import centred
+from tallybayes.weights.weight_fit import centre_evidence
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
@@ -188,7 +188,7 @@ def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Float
     """The contribution of a column to the log score, with its weight."""
     (weights,) = model.column_weights.table([name], model.classes)
     if (weights != weights[0]).any():
-        part = centred(part[None], log_prior)[0]
+        part = centre_evidence(part[None], log_prior)[0]
     return np.asarray(weights * part)
 
 

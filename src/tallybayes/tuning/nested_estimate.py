@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import positions
 from tallybayes.columns.schema import Schema
 from tallybayes.model import Model
-from tallybayes.model.weighting import learn_sampled
+from tallybayes.model.learning_steps import learn_and_sample
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.judged_rows import JudgedRows
 from tallybayes.tuning.tuning_result import Estimate
-from tallybayes.weights.held_out import FAR
+from tallybayes.weights.held_out_evidence import FAR
 from tallybayes.weights.weight_selection import LEAST_ROWS, WeightFit
 
 __all__ = ["nested_estimate"]
@@ -59,7 +59,7 @@ def nested_estimate(
         labels = [rows.rows.labels[i] for i in rows.dealt.row[others].tolist()]
         given: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
         columns = _columns(base, others)
-        learn_sampled(model, sample, columns, **given)
+        learn_and_sample(model, sample, columns, **given)
         model = fitted(model, sample, lambda other: other.learn(columns, **given))  # noqa: B023 - called at once
         p = model.predict_proba(_columns(base, own))
         here = positions(model.classes, rows.classes)

@@ -21,7 +21,7 @@ from tallybayes.model import Model
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tuning.interaction_search import PairGains, pair_gains
-from tallybayes.weights.weight_fit import centred
+from tallybayes.weights.weight_fit import centre_evidence
 from tallybayes.weights.weight_selection import WeightFit
 
 __all__ = ["CountedTerms", "Pair", "TermCandidates"]
@@ -126,7 +126,7 @@ class TermCandidates:
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
-        evidence = centred(evidence, self._base.lines.log_prior)
+        evidence = centre_evidence(evidence, self._base.lines.log_prior)
         pair_of = {name: tuple(one.column for one in spec.reader.inputs) for name, spec in fields.items()}
         subsets = [tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in found]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))

@@ -1,8 +1,8 @@
 """What tuning adds to the columns of a model: weights, corrections of values, interactions, one-dependence.
 
 Everything is judged on a sample of rows that were subtracted from the sums before they were scored
-(`weights/held_out.py`). Weights are fitted first. If what they get wrong does not look like an interaction of any pair
-of columns, no terms are tried: all of them serve columns that depend on each other.
+(`weights/held_out_evidence.py`). Weights are fitted first. If what they get wrong does not look like an interaction of
+any pair of columns, no terms are tried: all of them serve columns that depend on each other.
 
 The sample is divided into two parts. On one part the weights are fitted, interactions are looked for and terms are
 fitted; the other part says how good they are. If the sample is small, the parts change roles and all rows judge. Terms

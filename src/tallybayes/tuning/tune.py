@@ -18,7 +18,7 @@ from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.model.fit_plan import FitPlan
-from tallybayes.model.weighting import learn_sampled, weighted
+from tallybayes.model.learning_steps import learn_and_sample, set_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
@@ -105,7 +105,7 @@ def tune(
         found = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
         return _without_names(found, given)
     sample = RowSample(rows, if_rare=rows)
-    change = learn_sampled(model, sample, source, label=label, sample_weight=sample_weight)
+    change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
     check_value(model, label, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
@@ -166,7 +166,7 @@ class _Tuned:
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
             self._sample = RowSample(self._sample.limit, if_rare=self._sample.limit)
             empty = Model(ModelState(after.schema, after.settings))
-            learn_sampled(empty, self._sample, self._source, label=self._label, sample_weight=self._weight)
+            learn_and_sample(empty, self._sample, self._source, label=self._label, sample_weight=self._weight)
 
     def search_terms(self, what: Collection[str]) -> None:
         """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
@@ -199,7 +199,7 @@ class _Tuned:
 
         def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
             if found.is_default:
-                return weighted(model, "auto", sample)
+                return set_column_weights(model, "auto", sample)
             search = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
             return model if search is None else search.model
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.errors import warn
-from tallybayes.weights.held_out import HeldOutEvidence
+from tallybayes.weights.held_out_evidence import HeldOutEvidence
 
 __all__ = ["PossibleLeak", "possible_leaks", "warn_of_leaks"]
 
@@ -63,10 +63,10 @@ def possible_leaks(
     for name, evidence, scale in zip(held_out.names, held_out.evidence, scales, strict=False):
         if name in exempt:
             continue
-        if name in gaps and (found := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
-            yield PossibleLeak(name, found, by_presence=True)
-        elif (found := accuracy(evidence * scale + gaps.get(name, 0.0))) >= max(_ACCURACY, least):
-            yield PossibleLeak(name, found, by_presence=False)
+        if name in gaps and (share := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
+            yield PossibleLeak(name, share, by_presence=True)
+        elif (share := accuracy(evidence * scale + gaps.get(name, 0.0))) >= max(_ACCURACY, least):
+            yield PossibleLeak(name, share, by_presence=False)
 
 
 def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()) -> None:

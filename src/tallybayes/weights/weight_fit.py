@@ -29,7 +29,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 from tallybayes.weights.bounded_minimum import bounded_minimum
 
-__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centre_evidence", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -47,7 +47,7 @@ _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as
 _ROUGH, _FINE = 1e-4, 1e-7  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _NEW_WEIGHT = 0.1  # that a line without a start begins with
-_FEW = 8  # classes up to which a loop over the classes is faster
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 _BOUND = 20.0  # of weights and offsets
 
 
@@ -107,10 +107,10 @@ class FittedWeights:
     def mean(cls, fits: Sequence[FittedWeights]) -> FittedWeights:
         """The mean of fits of the same variables."""
         weights, offsets, slopes, tables = (
-            np.mean([getattr(own, name) for own in fits], axis=0) for name in ("weights", "offsets", "slopes", "tables")
+            np.mean([getattr(fit, name) for fit in fits], axis=0) for name in ("weights", "offsets", "slopes", "tables")
         )
-        first, second = np.exp(np.mean(np.log([own.strengths for own in fits]), axis=0)).tolist()
-        temperature = float(np.mean([own.temperature for own in fits]))
+        first, second = np.exp(np.mean(np.log([fit.strengths for fit in fits]), axis=0)).tolist()
+        temperature = float(np.mean([fit.temperature for fit in fits]))
         return cls(weights, offsets, slopes, tables, temperature, (first, second))
 
     def log_score(self, rows: EvidenceLines) -> Floats:
@@ -125,16 +125,16 @@ class FittedWeights:
 
 def losses_of(log_score: Floats, codes: Codes32) -> Floats:
     """-log P(class | row) of every row."""
-    top = log_score.max(axis=1) if log_score.shape[1] > _FEW else np.maximum.reduce(list(log_score.T))
+    top = log_score.max(axis=1) if log_score.shape[1] > _FEW_CLASSES else np.maximum.reduce(list(log_score.T))
     share = np.exp(log_score - top[:, None])
     whole = share @ np.ones(share.shape[1])  # faster than a sum along a short axis
     return np.asarray(top + np.log(whole) - log_score[np.arange(len(codes)), codes])
 
 
-def centred(evidence: Floats, log_prior: Floats) -> Floats:
+def centre_evidence(evidence: Floats, log_prior: Floats) -> Floats:
     """Evidence (lines, rows, classes) minus the log marginal likelihood of each value."""
     joint = evidence + log_prior
-    top = joint.max(axis=2, keepdims=True) if joint.shape[2] > _FEW else _last_maximum(joint)
+    top = joint.max(axis=2, keepdims=True) if joint.shape[2] > _FEW_CLASSES else _last_maximum(joint)
     joint -= top
     np.exp(joint, out=joint)
     return np.asarray(evidence - (top + np.log(joint @ np.ones(joint.shape[2]))[..., None]))
@@ -182,8 +182,8 @@ class _Problem:
         self._n_classes, self._n_lines = rows.log_prior.shape[1], len(rows.lines)
         n_lines = self._evidence.shape[1]
         number = np.arange(self._n_classes * n_lines).reshape(self._n_classes, n_lines)
-        one = rows.is_shared if kind == "per class" else np.ones(n_lines, bool)
-        number[:, one] = number[0, one]
+        is_shared = rows.is_shared if kind == "per class" else np.ones(n_lines, bool)
+        number[:, is_shared] = number[0, is_shared]
         self._number = np.unique(number, return_inverse=True)[1].reshape(number.shape)  # of each (class, line)
         n_weights, n_cells = int(self._number.max(initial=-1)) + 1, 0
         self._cells = np.zeros((0, len(self._codes)), np.int32)
@@ -226,9 +226,9 @@ class _Problem:
         """Variables to start from: those of a fit with fewer lines or without cells, which come last."""
         result, n = self.start.copy(), len(fit.weights)
         weights, temperature, offsets, slopes, tables = self._parts
-        own = result[weights]
-        own[:] = _NEW_WEIGHT
-        own[self._number[:, :n].ravel()] = fit.weights.T.ravel()
+        of_lines = result[weights]
+        of_lines[:] = _NEW_WEIGHT
+        of_lines[self._number[:, :n].ravel()] = fit.weights.T.ravel()
         result[temperature], result[offsets], result[slopes] = fit.temperature, fit.offsets, fit.slopes.T.ravel()
         if fit.tables.size == tables.stop - tables.start:
             result[tables] = fit.tables.T.ravel()
@@ -236,9 +236,9 @@ class _Problem:
 
     def solution(self, variables: Floats, strengths: Strengths = (_STRENGTH, _STRENGTH)) -> FittedWeights:
         """The variables as weights by line and class."""
-        own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
+        by_number, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes
-        weights = np.broadcast_to(own[self._number].T, shape).copy() if len(own) else np.zeros(shape)
+        weights = np.broadcast_to(by_number[self._number].T, shape).copy() if len(by_number) else np.zeros(shape)
         slopes, tables = (part.reshape(self._n_classes, -1).T.copy() for part in (slopes, tables))
         offsets = np.asarray(offsets - offsets.mean())
         return FittedWeights(weights, offsets, slopes, tables, float(temperature[0]), strengths)
@@ -250,7 +250,7 @@ class _Problem:
             of_slopes = variance @ (self._values**2).T
         else:
             lines = variance[:1] if self._n_classes == 2 else variance  # of two classes they are equal
-            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in lines])
+            of_slopes = np.array([np.linalg.eigvalsh((self._values * line) @ self._values.T) for line in lines])
             of_slopes = of_slopes.repeat(self._n_classes // len(lines), axis=0)
         return (
             _next_strength(variables[self._parts[3]], of_slopes, strengths[0]),
@@ -267,7 +267,7 @@ class _Problem:
     def _by_cell(self, values: Floats) -> Floats:
         """The sums of values (classes, rows) over the rows of each cell, (classes, cells)."""
         n_cells = self._tables.shape[1]
-        sums = [np.bincount(own, weights=line, minlength=n_cells) for line in values for own in self._cells]
+        sums = [np.bincount(cells, weights=line, minlength=n_cells) for line in values for cells in self._cells]
         shape = self._n_classes, len(self._cells), n_cells
         return np.asarray(np.array(sums).reshape(shape).sum(axis=1)[:, :-1])
 
@@ -296,11 +296,11 @@ class _Problem:
         """
         if self._last is not None and np.array_equal(self._last[0], variables):
             return self._last[1]
-        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
+        weights, _, offsets, slopes, tables = (variables[part] for part in self._parts)
         self._tables[:, :-1] = tables.reshape(self._n_classes, -1)
-        found: LogLoss = kernels.active.log_loss(
+        log_loss: LogLoss = kernels.active.log_loss(
             self._evidence,
-            own[self._number],
+            weights[self._number],
             self._values,
             slopes.reshape(self._n_classes, -1),
             self._cells,
@@ -309,13 +309,13 @@ class _Problem:
             self._codes,
             self._row_weights,
         )
-        self._last = variables.copy(), found
-        return found
+        self._last = variables.copy(), log_loss
+        return log_loss
 
     def _loss(self, variables: Floats, strengths: Strengths) -> tuple[float, Floats]:
-        own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
+        weights, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         loss, by_weight, by_slope, by_cell, errors = self._log_loss(variables)
-        gap, far = own - temperature, temperature - 1.0
+        gap, far = weights - temperature, temperature - 1.0
         penalty = _STRENGTH * (gap @ gap + far @ far) + offsets @ (self._of_offsets * offsets)
         penalty += strengths[0] * (slopes @ slopes) + strengths[1] * (tables @ tables)
         gradient = np.concatenate(

@@ -19,9 +19,9 @@ from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.value_correction import FARTHEST, ValueCorrection
-from tallybayes.weights.held_out import HeldOutEvidence, held_out_evidence
+from tallybayes.weights.held_out_evidence import HeldOutEvidence, held_out_evidence
 from tallybayes.weights.possible_leak import warn_of_leaks
-from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
+from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centre_evidence, fit_weights
 
 __all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "select_weights"]
 
@@ -54,11 +54,12 @@ def select_weights(
     if prepared is None:
         return None
     if warns:
-        texts = {name for name, field in state.schema.columns.items() if field.is_text}
+        texts = {name for name, spec in state.schema.columns.items() if spec.is_text}
         warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | state.schema.derived.keys())
-    cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
+    corrections = like.corrections.values() if like is not None else ()
+    cells = [correction.cells for correction in corrections if correction.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
-    return prepared.column_weights(prepared.fitted())
+    return prepared.column_weights(prepared.fit())
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,27 +102,28 @@ class WeightFit:
         kind = "temperature" if held_out.is_sum else kind
         families = state.schema.families
         foldable = [families[name].takes_class_weights for name in held_out.names]
-        own_weights = [False] if held_out.is_sum else [not own for own in foldable]
+        own_weights = [False] if held_out.is_sum else [not is_foldable for is_foldable in foldable]
         is_shared = np.append(np.array(own_weights, bool), np.zeros(len(held_out.gaps), bool))
         scales = np.append(_scales(state, held_out), np.ones(len(held_out.gaps)))
         evidence = np.concatenate([held_out.evidence, held_out.missing]) * scales[:, None, None]
         if kind == "per class":
-            evidence = centred(evidence, held_out.log_prior)
-        names = [name for name, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
+            evidence = centre_evidence(evidence, held_out.log_prior)
+        columns = zip(held_out.names, foldable, strict=True)
+        names = [name for name, is_foldable in columns if is_foldable and kind == "per class"]
         trends, values = _trends(held_out, names)
         facts = held_out.codes, held_out.weights, is_shared, values
         lines = EvidenceLines(held_out.log_prior, evidence, *facts, class_factors=held_out.class_factors)
         return cls(state, held_out, kind, lines, scales, trends)
 
-    def fitted(self) -> FittedWeights:
+    def fit(self) -> FittedWeights:
         """Fit the weights on all rows."""
         return fit_weights(self.kind, self.lines)
 
     def with_cells(self, inputs: Sequence[CellInput]) -> WeightFit:
         """With a table over coarse cells for some columns."""
-        cells = [own.cells(self.held_out.columns[own.column]).astype(np.int32) for own in inputs]
-        first = np.cumsum([0, *(own.n_cells for own in inputs)])
-        numbers = [np.where(own < 0, -1, own + start) for own, start in zip(cells, first, strict=False)]
+        cells = [cell_input.cells(self.held_out.columns[cell_input.column]).astype(np.int32) for cell_input in inputs]
+        first = np.cumsum([0, *(cell_input.n_cells for cell_input in inputs)])
+        numbers = [np.where(column < 0, -1, column + start) for column, start in zip(cells, first, strict=False)]
         stacked = np.array(numbers, np.int32).reshape(len(inputs), len(self.held_out.codes))
         return replace(self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1])))
 
@@ -130,38 +132,40 @@ class WeightFit:
         scales = np.append(self.scales, np.ones(len(names)))
         return replace(self, more=(*self.more, *names), scales=scales, lines=self.lines.with_lines(evidence))
 
-    def column_weights(self, found: FittedWeights) -> ColumnWeights:
+    def column_weights(self, fit: FittedWeights) -> ColumnWeights:
         """The fitted weights by the names of columns and classes."""
         held_out, classes = self.held_out, self.state.classes
-        temperature = found if self.kind == "temperature" else fit_weights("temperature", self.lines)
+        temperature = fit if self.kind == "temperature" else fit_weights("temperature", self.lines)
         names = [*held_out.names, *held_out.gaps, *self.more]
-        table = found.weights * self.scales[:, None]
+        table = fit.weights * self.scales[:, None]
         table = np.broadcast_to(table, (len(names), len(classes))) if held_out.is_sum else table
         n, n_gaps = len(held_out.names), len(held_out.gaps)
         weights = [*zip(names[:n], table[:n], strict=True)]
         weights += [*zip(names[n + n_gaps :], table[n + n_gaps :], strict=True)]
         return ColumnWeights(
-            dict(sorted((name, _by_class(own, classes)) for name, own in weights)),
-            dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True)),
+            dict(sorted((name, _by_class(line, classes)) for name, line in weights)),
+            dict(zip(classes, fit.offsets.round(_DIGITS).tolist(), strict=True)),
             float(sum(self.state.class_counts.values())),
             float(len(held_out.rows.rows)),
-            {name: _by_class(own, classes) for name, own in zip(held_out.gaps, table[n : n + n_gaps], strict=True)},
-            self._corrections(found),
+            {name: _by_class(line, classes) for name, line in zip(held_out.gaps, table[n : n + n_gaps], strict=True)},
+            self._corrections(fit),
             round(float(temperature.weights[0, 0]), _DIGITS),
         )
 
-    def _corrections(self, found: FittedWeights) -> dict[str, ValueCorrection]:
+    def _corrections(self, fit: FittedWeights) -> dict[str, ValueCorrection]:
         """Slopes and tables by column; those that are 0 are left out."""
         classes, result = self.state.classes, dict[str, ValueCorrection]()
-        for (name, (centre, scale)), own in zip(self.trends.items(), found.slopes.round(_DIGITS), strict=True):
-            if own.any():
-                result[name] = ValueCorrection(dict(zip(classes, own.tolist(), strict=True)), centre, scale)
-        first = np.cumsum([0, *(own.n_cells for own in self.cells)])
-        for inputs, start in zip(self.cells, first, strict=False):
-            table = found.tables[start : start + inputs.n_cells].round(_DIGITS)
+        for (name, (centre, scale)), slopes in zip(self.trends.items(), fit.slopes.round(_DIGITS), strict=True):
+            if slopes.any():
+                result[name] = ValueCorrection(dict(zip(classes, slopes.tolist(), strict=True)), centre, scale)
+        first = np.cumsum([0, *(cell_input.n_cells for cell_input in self.cells)])
+        for cell_input, start in zip(self.cells, first, strict=False):
+            table = fit.tables[start : start + cell_input.n_cells].round(_DIGITS)
             if table.any():
                 lines = dict(zip(classes, map(tuple, table.T.tolist()), strict=True))
-                result[inputs.column] = replace(result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines)
+                result[cell_input.column] = replace(
+                    result.get(cell_input.column, ValueCorrection()), cells=cell_input, table=lines
+                )
         return dict(sorted(result.items()))
 
 
@@ -170,8 +174,8 @@ def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
     scales, families = np.ones(len(held_out.evidence)), state.schema.families
     for j, name in enumerate(held_out.names if not held_out.is_sum else ()):
         if families[name].has_arbitrary_scale:
-            own = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
-            scales[j] = tempered(*own).temperature
+            facts = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
+            scales[j] = tempered(*facts).temperature
     return scales
 
 
@@ -181,21 +185,21 @@ def _trends(held_out: HeldOutEvidence, names: Sequence[str]) -> tuple[dict[str, 
     values = [np.zeros((0, len(held_out.codes)))]
     for name in names:
         column = held_out.columns[name]
-        if isinstance(column, Reals) and (found := _standardised(column.values, held_out.weights)) is not None:
-            centre, scale, z = found
+        if isinstance(column, Reals) and (standardised := _standardise(column.values, held_out.weights)) is not None:
+            centre, scale, z = standardised
             facts[name] = centre, scale
             values.append(z[None])
     return facts, np.concatenate(values)
 
 
-def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
+def _standardise(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
     """Mean, standard deviation and standardised values of a column; None if it is constant or too large for that."""
     there = ~np.isnan(values) & (weights > 0)
     if not there.any():
         return None
-    own = values[there].astype(np.float64)
+    present = values[there].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        centre, scale = float(np.mean(own)), float(np.std(own))
+        centre, scale = float(np.mean(present)), float(np.std(present))
     if not (np.isfinite(centre) and np.isfinite(scale) and scale > 1e-9 * abs(centre) and scale > 1e-300):
         return None
     centre, scale = float(f"{centre:.{_DIGITS}g}"), float(f"{scale:.{_DIGITS}g}")
@@ -203,7 +207,7 @@ def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float,
     return centre, scale, np.nan_to_num(z)
 
 
-def _by_class(own: Floats, classes: Sequence[Any]) -> Any:
+def _by_class(weights: Floats, classes: Sequence[Any]) -> Any:
     """One weight for a column, or one for each class if they differ."""
-    own = own.round(_DIGITS)
-    return float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))
+    weights = weights.round(_DIGITS)
+    return float(weights[0]) if (weights == weights[0]).all() else dict(zip(classes, weights.tolist(), strict=True))

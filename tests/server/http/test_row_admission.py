@@ -10,7 +10,7 @@ from hosting import bytes_of, change, learn, opened, replayed, saved_base
 
 import models
 from tallybayes.errors import DataError
-from tallybayes.model.row_counter import grown_schema
+from tallybayes.model.row_counter import grow_schema
 from tallybayes.server.events.event import NewEvent
 from tallybayes.server.events.event_export import write_parquet
 from tallybayes.server.events.event_log import EventLog
@@ -67,7 +67,7 @@ def test_the_time_for_new_columns_grows_with_their_number():
     state = models.small().snapshot().state
     columns = CountedColumns((name, ["a"]) for name in wide(100) if name != "y")
     plan = CountingPlan.of(state, "y", None, learns=True)
-    grown = grown_schema(state.schema, Table(1, columns), plan)
+    grown = grow_schema(state.schema, Table(1, columns), plan)
     assert len(grown.columns) == len(state.schema.columns) + 100
     assert columns.n_walks < 5
 

@@ -13,7 +13,7 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Key
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.cells.arrow import combined, to_list
+from tallybayes.cells.arrow import combine_chunks, to_list
 from tallybayes.columns.readers.key_reader import check_key, text_codes
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column
 from tallybayes.errors import DataError, Described
@@ -57,7 +57,7 @@ def _to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
-            return _text_bag(name, combined(raw), separator)
+            return _text_bag(name, combine_chunks(raw), separator)
         raw = [dict(row) if isinstance(row, list) and pa.types.is_map(raw.type) else row for row in to_list(raw)]
     index: dict[Key, int] = {}
     indptr = [0]

@@ -94,8 +94,8 @@ class CellInput:
             row = int(np.argmax(infinite))
             hint = "leave the cell empty if the value is unknown"
             raise DataError("a finite number", got=values[row].item(), column=self.column, row=row, hint=hint)
-        own, edges = np.ascontiguousarray(values, np.float64), np.array(self.edges, np.float64)
-        cells = kernels.active.find_steps(own, edges)
+        numbers, edges = np.ascontiguousarray(values, np.float64), np.array(self.edges, np.float64)
+        cells = kernels.active.find_steps(numbers, edges)
         return np.where(np.isnan(values), -1, cells)
 
     def _of_flags(self, values: NDArray[np.generic], learns: bool) -> NDArray[np.int64]:
@@ -157,21 +157,21 @@ class CellInput:
         return result | ({"missing": True} if self.missing else {})
 
     @classmethod
-    def from_dict(cls, given: Any) -> CellInput:
+    def from_dict(cls, facts: Any) -> CellInput:
         """From plain values, every one of them checked.
 
         >>> CellInput.from_dict({"column": "sex", "keys": ["f", "m"]}).n_cells
         2
         """
-        if not isinstance(given, Mapping) or given.keys() - {"column", "edges", "keys", "missing"}:
-            raise ParameterError("an input: column, and edges or keys", got=given)
-        column, missing = given.get("column"), given.get("missing", False)
+        if not isinstance(facts, Mapping) or facts.keys() - {"column", "edges", "keys", "missing"}:
+            raise ParameterError("an input: column, and edges or keys", got=facts)
+        column, missing = facts.get("column"), facts.get("missing", False)
         if not isinstance(column, str) or not isinstance(missing, bool):
-            raise ParameterError("the name of the column of an input", got=given)
-        lists = {name: given.get(name) for name in ("edges", "keys")}
-        for name, own in lists.items():
-            if own is not None and not isinstance(own, list):
-                raise ParameterError(f"a list of {name}", got=own, column=column)
+            raise ParameterError("the name of the column of an input", got=facts)
+        lists = {name: facts.get(name) for name in ("edges", "keys")}
+        for name, values in lists.items():
+            if values is not None and not isinstance(values, list):
+                raise ParameterError(f"a list of {name}", got=values, column=column)
         edges, keys = lists["edges"], lists["keys"]
         if edges is not None:
             if not all(type(edge) in (int, float) and math.isfinite(edge) for edge in edges):

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.array_types import Booleans, Integers
-from tallybayes.cells.arrow import combined, is_text_type, pc, strings, to_list, to_numpy, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, strings, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number
@@ -41,7 +41,7 @@ class DateCells:
         """The cells of some rows; -1 is a missing cell."""
         missing = rows < 0
         micros = np.where(missing, NO_DATE, np.append(self.micros, NO_DATE)[rows])
-        return DateCells(micros, *(np.append(own, False)[rows] & ~missing for own in (self.unread, self.is_time)))
+        return DateCells(micros, *(np.append(marks, False)[rows] & ~missing for marks in (self.unread, self.is_time)))
 
 
 def read_dates(raw: Raw, form: DateFormat) -> DateCells:
@@ -55,19 +55,19 @@ def read_dates(raw: Raw, form: DateFormat) -> DateCells:
         raw = raw.tolist()
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind == "M":
-            return _known(raw.astype("M8[us]").view(np.int64))
+            return _of_times(raw.astype("M8[us]").view(np.int64))
         if raw.dtype.kind in "fiu":
             return _from_numbers(raw, form)
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        found = _from_arrow(combined(raw), form)
-        if found is not None:
-            return found
+        cells = _from_arrow(combine_chunks(raw), form)
+        if cells is not None:
+            return cells
         raw = to_list(raw)
     return _from_list(raw, form)
 
 
-def _known(micros: Integers, *, is_time: bool = False) -> DateCells:
+def _of_times(micros: Integers, *, is_time: bool = False) -> DateCells:
     return DateCells(micros, np.zeros(len(micros), bool), np.full(len(micros), is_time))
 
 
@@ -77,11 +77,11 @@ def _from_arrow(raw: Any, form: DateFormat) -> DateCells | None:
         return _from_arrow(raw.dictionary_decode(), form)
     if pa.types.is_timestamp(kind):
         micros = _integers(raw.cast(pa.timestamp("us", kind.tz), safe=False))
-        return _known(micros if kind.tz is None else _on_clock(micros, form.zone))
+        return _of_times(micros if kind.tz is None else _on_clock(micros, form.zone))
     if pa.types.is_date(kind):
-        return _known(_integers(raw.cast(pa.timestamp("us"), safe=False)))
+        return _of_times(_integers(raw.cast(pa.timestamp("us"), safe=False)))
     if pa.types.is_time(kind):
-        return _known(_integers(raw.cast(pa.time64("us"), safe=False)), is_time=True)
+        return _of_times(_integers(raw.cast(pa.time64("us"), safe=False)), is_time=True)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = to_numpy(raw.cast(pa.float64(), safe=False))
         return _from_numbers(numbers, form)
@@ -120,18 +120,18 @@ def _from_texts(texts: list[str], form: DateFormat) -> DateCells:
     micros, unread, is_time = np.full(len(texts), NO_DATE), np.zeros(len(texts), bool), np.zeros(len(texts), bool)
     if form.epoch is not None:
         numbers = np.array([_float(text) for text in texts])
-        own = _from_numbers(numbers, form)
+        cells = _from_numbers(numbers, form)
         blank = np.array([not text.strip() for text in texts], bool)
-        return DateCells(own.micros, own.unread | (np.isnan(numbers) & ~blank), is_time)
+        return DateCells(cells.micros, cells.unread | (np.isnan(numbers) & ~blank), is_time)
     is_iso = _iso(texts, micros) if len(texts) > 1000 else np.zeros(len(texts), bool)
     instants = []
     for i in np.flatnonzero(~is_iso).tolist():
-        found = parse_date(texts[i], day_first=form.day_first is not False)
-        if found is None:
+        moment = parse_date(texts[i], day_first=form.day_first is not False)
+        if moment is None:
             unread[i] = bool(texts[i].strip())
             continue
-        micros[i], is_time[i] = found.micros, found.is_time
-        if found.is_instant:
+        micros[i], is_time[i] = moment.micros, moment.is_time
+        if moment.is_instant:
             instants.append(i)
     if instants:
         micros[instants] = _on_clock(micros[instants], form.zone)
@@ -144,10 +144,10 @@ def _iso(texts: list[str], micros: Integers) -> Booleans:
     matched = pc.match_substring_regex(cells, _ISO)
     is_iso = to_numpy(matched)
     try:
-        found = pc.cast(cells.filter(matched), pa.timestamp("us"))
+        times = pc.cast(cells.filter(matched), pa.timestamp("us"))
     except pa.ArrowInvalid:  # such as the 30th of February
         return np.zeros(len(texts), bool)
-    micros[is_iso] = to_numpy(found.cast(pa.int64()))
+    micros[is_iso] = to_numpy(times.cast(pa.int64()))
     return is_iso
 
 
@@ -183,15 +183,15 @@ def _from_list(values: list[Any], form: DateFormat) -> DateCells:
         else:
             unread[row] = True
     if numbers and form.epoch not in (None, "auto"):
-        own = _from_numbers(np.array(list(numbers.values())), form)
-        micros[list(numbers)], unread[list(numbers)] = own.micros, own.unread
+        cells = _from_numbers(np.array(list(numbers.values())), form)
+        micros[list(numbers)], unread[list(numbers)] = cells.micros, cells.unread
     elif numbers:
         texts |= {row: str(int(v)) if v == np.floor(v) and abs(v) < 1e9 else "?" for row, v in numbers.items()}
     if texts:
         distinct = list(dict.fromkeys(texts.values()))
-        own, place = _from_texts(distinct, form), {text: i for i, text in enumerate(distinct)}
-        found, rows = own.take(np.array([place[text] for text in texts.values()])), list(texts)
-        micros[rows], unread[rows], is_time[rows] = found.micros, found.unread, found.is_time
+        distinct_cells, place = _from_texts(distinct, form), {text: i for i, text in enumerate(distinct)}
+        cells, rows = distinct_cells.take(np.array([place[text] for text in texts.values()])), list(texts)
+        micros[rows], unread[rows], is_time[rows] = cells.micros, cells.unread, cells.is_time
     return DateCells(micros, unread, is_time)
 
 
@@ -218,7 +218,7 @@ def _on_clock(micros: Integers, zone: str | None) -> Integers:
         (start + datetime.timedelta(seconds=int(quarter) * _QUARTER)).astimezone(rules).utcoffset()
         for quarter in quarters.tolist()
     ]
-    ahead = np.array([0 if one is None else round(one.total_seconds() * 1e6) for one in offsets], np.int64)
+    ahead = np.array([0 if offset is None else round(offset.total_seconds() * 1e6) for offset in offsets], np.int64)
     result = micros.copy()
     result[there] += ahead[place] if len(ahead) else 0
     return result

@@ -123,7 +123,7 @@ class UnreadDates:
             before, example = self.found.get(column, (0, ""))
             self.found[column] = before + n, example or _cell(raw, int(np.argmax(cells.unread)))
 
-    def merged(self, other: UnreadDates) -> UnreadDates:
+    def merge(self, other: UnreadDates) -> UnreadDates:
         """The cells of both; of their examples, the first in alphabetical order."""
         result = UnreadDates(dict(self.found))
         for column, (n, example) in other.found.items():

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Codes, Flags
-from tallybayes.cells.arrow import combined, is_text_type, to_numpy
+from tallybayes.cells.arrow import combine_chunks, is_text_type, to_numpy
 from tallybayes.cells.key_form import as_boolean
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.readers.key_reader import as_codes
@@ -86,7 +86,7 @@ def _to_flags(name: str, raw: Raw) -> Flags:
             return Flags(raw)
         return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
     if isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(raw.type):
-        return Flags(to_numpy(combined(raw), null=-1))
+        return Flags(to_numpy(combine_chunks(raw), null=-1))
     if isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type):
         return _flags_of_words(name, as_codes(name, raw))
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)) and any(isinstance(value, str) for value in raw):

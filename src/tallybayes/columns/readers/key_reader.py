@@ -19,7 +19,7 @@ import pyarrow as pa
 from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
-from tallybayes.cells.arrow import combined, text_buffers, texts_at, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, text_buffers, texts_at, to_list, to_numpy
 from tallybayes.cells.key_form import KeyForm, to_key_type
 from tallybayes.columns.readers.raw_cells import unwrap
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
@@ -118,13 +118,13 @@ def _to_codes(name: str, raw: Raw) -> Codes:
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type) and raw.null_count == 0:
-            return _integer_codes(to_numpy(combined(raw)))
-        return _without_missing(*text_codes(combined(raw)))
+            return _integer_codes(to_numpy(combine_chunks(raw)))
+        return _without_missing(*text_codes(combine_chunks(raw)))
     types = set(map(type, raw)) if len(raw) > _SHORT else set()
     if types == {str}:
-        found = kernels.active.pack_texts(raw)
-        if found is not None and len(found[1]) < 2**31:  # None for half of a surrogate pair
-            codes, first = kernels.active.number_words(found[0].astype(np.int32), found[1], None)
+        packed = kernels.active.pack_texts(raw)
+        if packed is not None and len(packed[1]) < 2**31:  # None for half of a surrogate pair
+            codes, first = kernels.active.number_words(packed[0].astype(np.int32), packed[1], None)
             return Codes(codes, [raw[i] for i in first.tolist()])
     if len(types - {type(None)}) == 1 and types <= {*_ONE_TYPE, type(None)}:
         place = {value: i for i, value in enumerate(dict.fromkeys(raw))}  # a NaN may have several
@@ -165,8 +165,8 @@ def _fixed_width_codes(raw: np.ndarray) -> Codes:
 
 
 def _real_codes(values: np.ndarray) -> Codes:
-    if (found := _whole_codes(values)) is not None:
-        return found
+    if (whole := _whole_codes(values)) is not None:
+        return whole
     keys, codes = np.unique(values, return_inverse=True)
     n_keys = len(keys) - int(np.isnan(keys).any())
     return Codes(codes.astype(np.int32), [_integral_as_int(key) for key in keys[:n_keys].tolist()])
@@ -211,9 +211,9 @@ def _list_codes(name: str, raw: list[Any]) -> Codes:
         check_key(value, "a category", name, row)
         if isinstance(value, np.generic):
             value = value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value.item()
-        own = rough_kind(value)
-        kind = kind or own
-        if own != kind:
+        value_kind = rough_kind(value)
+        kind = kind or value_kind
+        if value_kind != kind:
             raise DataError(f"one type of value ({kind})", got=value, column=name, row=row)
         codes[row] = index.setdefault(_integral_as_int(value), len(index))
     return Codes(codes, list(index))

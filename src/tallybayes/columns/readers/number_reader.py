@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Reals
-from tallybayes.cells.arrow import as_doubles, combined, integers, to_numpy, valid_rows
+from tallybayes.cells.arrow import as_doubles, combine_chunks, integers, to_numpy, valid_rows
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
@@ -79,10 +79,10 @@ def parse_text(raw: Raw, form: NumberFormat | None, context: ReadContext) -> Raw
     """A column of text parsed by a format; any other column as it is."""
     if form is None or (text := text_of(raw)) is None:
         return raw
-    return _parsed(context.name, (context.missing or MissingWords()).cleaned(text), form)
+    return _parse(context.name, (context.missing or MissingWords()).clean(text), form)
 
 
-def _parsed(name: str, text: Any, form: NumberFormat) -> Any:
+def _parse(name: str, text: Any, form: NumberFormat) -> Any:
     values = form.parse(text)
     odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
     if len(odd):
@@ -120,7 +120,7 @@ def to_reals(name: str, raw: Raw, expected: str = "a number") -> Reals:
         numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
         if not any(is_kind(kind) for is_kind in numeric):
             raise wrong_type(name, raw, expected)
-        return Reals(to_numpy(combined(raw if kind in (pa.float32(), pa.float64()) else as_doubles(raw))))
+        return Reals(to_numpy(combine_chunks(raw if kind in (pa.float32(), pa.float64()) else as_doubles(raw))))
     if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
         return Reals(plain)
     values = np.full(len(raw), np.nan)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combined, is_text_type, strings, to_list, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, strings, to_list, valid_rows
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number
 from tallybayes.tables.table import Raw
@@ -27,17 +27,17 @@ def unwrap(raw: Raw, name: str, expected: str) -> Raw:
         return raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if isinstance(raw.type, pa.BaseExtensionType):
-            raw = combined(raw).storage
+            raw = combine_chunks(raw).storage
         if pa.types.is_nested(raw.type):
             raise wrong_type(name, raw, expected)
         if pa.types.is_dictionary(raw.type) and pa.types.is_primitive(raw.type.value_type):
-            return combined(raw).dictionary_decode()
+            return combine_chunks(raw).dictionary_decode()
     return raw
 
 
 def wrong_type(name: str, raw: Any, expected: str) -> DataError:
     """The error for an Arrow column of the wrong type, with its first value."""
-    valid = np.flatnonzero(valid_rows(combined(raw)))
+    valid = np.flatnonzero(valid_rows(combine_chunks(raw)))
     row = int(valid[0]) if len(valid) else None
     got = to_list(raw[row : row + 1])[0] if row is not None else str(raw.type)
     return DataError(expected, got=got, column=name, row=row)
@@ -53,7 +53,7 @@ def text_of(raw: Raw, most: int | None = None) -> Any:
             return strings(to_list(raw[:most]))
         if not is_text_type(raw.type):
             return None
-        raw = combined(raw[:most])
+        raw = combine_chunks(raw[:most])
         return raw.cast(pa.large_string()) if pa.types.is_string_view(raw.type) else raw
     if isinstance(raw, np.ndarray):
         if is_array(raw):
@@ -62,7 +62,7 @@ def text_of(raw: Raw, most: int | None = None) -> Any:
     if not isinstance(raw, list):
         return None
     types = set(map(type, raw))
-    if not any(issubclass(own, str) for own in types):
+    if not any(issubclass(kind, str) for kind in types):
         return None
     if types <= {str, type(None)}:
         return strings(raw[:most])

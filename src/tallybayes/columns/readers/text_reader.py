@@ -21,7 +21,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Tokeniser, packed
-from tallybayes.cells.arrow import combined, is_text_type, text_buffers, valid_rows
+from tallybayes.cells.arrow import combine_chunks, is_text_type, text_buffers, valid_rows
 from tallybayes.columns.readers.bag_reader import missing_bags
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader, check_column
 from tallybayes.errors import DataError
@@ -78,20 +78,20 @@ def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -
     if len(parts) == 1:
         indptr, indices, amounts = parts[0][1]
         return Bag(indptr, indices, amounts, numbers, valid)
-    number_of = [None if own is numbers else numbers.add(*own.packed()) for own, _ in parts]
+    number_of = [None if lexicon is numbers else numbers.add(*lexicon.packed()) for lexicon, _ in parts]
     n_before = np.cumsum([0, *(len(tokens) for _, (_, tokens, _) in parts)])
     indptr, indices = np.zeros(len(offsets), np.int64), np.empty(n_before[-1], np.int32)
     amounts = np.empty_like(indices)
 
     def place(i: int, _: int) -> None:
         ends, tokens, own_amounts = parts[i][1]
-        own = slice(int(n_before[i]), int(n_before[i + 1]))
+        here = slice(int(n_before[i]), int(n_before[i + 1]))
         indptr[ranges[i][0] + 1 : ranges[i][1] + 1] = ends[1:] + n_before[i]
-        amounts[own] = own_amounts
+        amounts[here] = own_amounts
         if (numbers_here := number_of[i]) is None:
-            indices[own] = tokens
+            indices[here] = tokens
         else:
-            np.take(numbers_here, tokens, out=indices[own], mode="clip")  # the mode that needs no copy
+            np.take(numbers_here, tokens, out=indices[here], mode="clip")  # the mode that needs no copy
 
     in_threads(place, len(parts), size=1, small=0)
     return Bag(indptr, indices, amounts, numbers, valid)
@@ -125,26 +125,26 @@ def _arrow(name: str, raw: Any) -> Any:
         return pa.nulls(len(raw), pa.string())
     is_text = is_text_type(kind)
     if not is_text and not any(is_kind(kind) for is_kind in _BYTES):
-        row = int(np.argmax(valid_rows(combined(raw))))
+        row = int(np.argmax(valid_rows(combine_chunks(raw))))
         raise _not_text(name, raw[row].as_py(), row)
     in_chunks = isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1
     if not any(is_kind(kind) for is_kind in _PLAIN) or (in_chunks and raw.nbytes >= 2**31):
         raw = raw.cast(pa.large_string() if is_text else pa.large_binary())
     if isinstance(raw, pa.ChunkedArray) and raw.num_chunks == 1:
         return raw.chunk(0)  # without a copy
-    return combined(raw)
+    return combine_chunks(raw)
 
 
 def _from_list(name: str, values: list[Any]) -> Bytes:
-    found: Bytes | None = kernels.active.pack_texts(values)
-    if found is not None:
-        return found
-    parts = [_encoded(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair
+    packed_texts: Bytes | None = kernels.active.pack_texts(values)
+    if packed_texts is not None:
+        return packed_texts
+    parts = [_encode(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair
     data, offsets = packed(part or b"" for part in parts)
     return offsets, data, np.array([part is not None for part in parts], bool)
 
 
-def _encoded(name: str, value: Any, row: int) -> bytes | None:
+def _encode(name: str, value: Any, row: int) -> bytes | None:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, (bytes, bytearray)):

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
-from tallybayes.cells.arrow import combined
+from tallybayes.cells.arrow import combine_chunks
 from tallybayes.io.formats.delimited_text import DelimitedText
 from tallybayes.io.formats.duckdb_format import AskedColumn
 from tallybayes.io.formats.line_facts import LineFacts
@@ -161,7 +161,7 @@ class CsvBlocks:
                 false_values=_FALSE,
             ),
         )
-        read = {name: combined(table[places[name]]) for name in read_as}
+        read = {name: combine_chunks(table[places[name]]) for name in read_as}
         columns = [
             read[column.name]
             if _TYPES[column.type] == read_as[column.name]

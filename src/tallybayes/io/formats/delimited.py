@@ -22,7 +22,7 @@ import pyarrow as pa
 from tallybayes.arrays.chunks import n_threads
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
-from tallybayes.cells.number_format import NumberFormat, ordered
+from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
@@ -119,7 +119,7 @@ class Delimited(DuckDBFormat):
 
     def _blocks(self) -> CsvBlocks | None:
         """The file for Arrow's reader; None if its rows are not of several cells."""
-        blocks = CsvBlocks(self.text, self._null_words, self.words.cleaned)
+        blocks = CsvBlocks(self.text, self._null_words, self.words.clean)
         return blocks if blocks.are_divided else None
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
@@ -213,7 +213,7 @@ class Delimited(DuckDBFormat):
     def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
         """The format that is wanted, unless another one was ordered; else that of the first rows of this file."""
         if isinstance(kind, NumberFormat):
-            return ordered(kind, self._decimal, self._thousands)
+            return with_signs(kind, self._decimal, self._thousands)
         reading = self.readings.get(name)
         if reading is None or not reading.is_numeric or (reading.all_plain and reading.is_guessed):
             return None
@@ -224,7 +224,7 @@ class Delimited(DuckDBFormat):
 
     def _without_words(self, column: Any) -> Any:
         """A column without spaces around its cells, and null in place of the words for missing values."""
-        return self.words.cleaned(column)
+        return self.words.clean(column)
 
     def _cell_to_cast(self, name: str) -> str:
         """A cell without the words for missing values that are numbers, which could be cast."""

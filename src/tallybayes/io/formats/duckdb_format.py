@@ -290,8 +290,8 @@ class DuckDBFormat(FileFormat):
                 column = cells[faults[row]]
                 error = _not_castable(column, batch.column(column.read)[row].as_py(), row)
             if bad is None:
-                raise table.located(error)
-            bad.add(table.located(error) if bad.wants_more else error, table, row)
+                raise table.locate(error)
+            bad.add(table.locate(error) if bad.wants_more else error, table, row)
         good = np.flatnonzero(faults == len(cells))
         return table if len(good) == table.n_rows else table.take(good)
 

@@ -32,12 +32,12 @@ from tallybayes.state.row_sample import SampledRows
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
-_FEW = 2  # folds at least
+_LEAST_FOLDS = 2  # folds at least
 _PART = 0.2  # of the rows of a class that a fold may have: five folds, or fewer of a sample
 _SMALL_PART = 0.05  # the same for texts with a rare class: scores without a fifth of its rows have another level
 _RARE = 4  # a class is rare if its rows were sampled that many times as often as all rows
 _MANY_COLUMNS = 2000  # deriving them takes seconds
-_CELLS = 2**23  # (column, row, class) in memory, 64 MB
+_MOST_ENTRIES = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
 _FEW_CLASSES = 8  # up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
@@ -71,39 +71,39 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     names, classes = tuple(sorted(state.schema.families)), state.classes
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
-    rows = rows.limited(max(_LEAST_ROWS, _CELLS // size))
+    rows = rows.select(max(_LEAST_ROWS, _MOST_ENTRIES // size))
     in_all = np.array([state.class_counts[label] for label in classes], np.float64)
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
     share = float((sampled / in_all).max())  # no class loses more with a fold
     has_text = any(family.has_arbitrary_scale for family in state.schema.families.values())
     is_rare = share > _RARE * float(sampled.sum() / in_all.sum())
     at_most = _SMALL_PART if has_text and is_rare else _PART
-    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / at_most, 6)))
+    n_folds = _LEAST_FOLDS if len(names) > _MANY_COLUMNS else max(_LEAST_FOLDS, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
-    dealt = _divided(rows, classes, n_folds)
-    while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
+    dealt = _divide_rows(rows, classes, n_folds)
+    while len(dealt.row) * size > 2 * _MOST_ENTRIES and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-        dealt = _divided(rows, classes, n_folds)
+        dealt = _divide_rows(rows, classes, n_folds)
     divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
-    is_sum = n * size > 2 * _CELLS or len(names) >= n
+    is_sum = n * size > 2 * _MOST_ENTRIES or len(names) >= n
     gaps = () if is_sum else gaps
     line_of = {name: 0 if is_sum else line for line, name in enumerate(names)}
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
     missing = np.zeros((len(gaps), n, len(classes)))
     log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
-    unfitted = _unfitted(state, gaps)
+    unfitted = _without_fits(state, gaps)
     shares = np.maximum(log_class_prior(classes, in_all, unfitted.settings), -FAR)
     columns, scorers = divided.scorers(unfitted)
-    for own, scorer in scorers:
+    for lines, scorer in scorers:
         here = positions(list(scorer.classes), classes)
-        place: Any = _piece(own) if len(here) == len(classes) else np.ix_(own, here)
-        log_prior[np.ix_(own, here)] = shares[here]
-        known[own] = np.isin(divided.dealt.codes[own], here)  # a class without other rows cannot be predicted
-        fold = {name: column.take(own) for name, column in columns.items()}
-        for name, part in scorer.column_evidence(fold, len(own)).items():
+        place: Any = _piece(lines) if len(here) == len(classes) else np.ix_(lines, here)
+        log_prior[np.ix_(lines, here)] = shares[here]
+        known[lines] = np.isin(divided.dealt.codes[lines], here)  # a class without other rows cannot be predicted
+        fold = {name: column.take(lines) for name, column in columns.items()}
+        for name, part in scorer.column_evidence(fold, len(lines)).items():
             far = np.inf if state.schema.families[name].has_arbitrary_scale else FAR
-            evidence[line_of[name]][place] += _bounded(part, far)
+            evidence[line_of[name]][place] += _bound_evidence(part, far)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
     weights, codes = np.where(known, divided.weights, 0.0), divided.dealt.codes
@@ -118,7 +118,7 @@ class DividedRows:
     """Sampled rows divided into folds: a line for every row and fold that has copies of it."""
 
     rows: SampledRows
-    dealt: _Dealt
+    dealt: _FoldLines
     classes: list[Any]
     n_folds: int
 
@@ -140,26 +140,26 @@ class DividedRows:
 
     def _scorers(self, state: ModelState, learned: dict[str, Column]) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
         for number in range(self.n_folds):
-            own = np.flatnonzero(self.dealt.fold == number)
-            if len(own):
-                amounts = self.dealt.amounts(own, self.rows.weights)
-                yield own, Scorer.of(_without(state, learned, self.classes, *amounts))
+            lines = np.flatnonzero(self.dealt.fold == number)
+            if len(lines):
+                amounts = self.dealt.amounts(lines, self.rows.weights)
+                yield lines, Scorer.of(_without(state, learned, self.classes, *amounts))
 
     def evidence(self, state: ModelState) -> tuple[tuple[str, ...], Floats]:
         """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
         names = tuple(sorted(state.schema.families))
         result = np.zeros((len(names), len(self), len(self.classes)))
-        state = _unfitted(state, ())
-        if (found := self._by_short_cut(state)) is not None:
-            for name, part in found.items():
-                result[names.index(name)] = _bounded(part)
+        state = _without_fits(state, ())
+        if (by_short_cut := self._by_short_cut(state)) is not None:
+            for name, part in by_short_cut.items():
+                result[names.index(name)] = _bound_evidence(part)
             return names, result
         columns, scorers = self.scorers(state)
-        for own, scorer in scorers:
+        for lines, scorer in scorers:
             here = positions(list(scorer.classes), self.classes)
-            fold = {name: column.take(own) for name, column in columns.items()}
-            for name, part in scorer.column_evidence(fold, len(own)).items():
-                result[names.index(name)][np.ix_(own, here)] = _bounded(part)
+            fold = {name: column.take(lines) for name, column in columns.items()}
+            for name, part in scorer.column_evidence(fold, len(lines)).items():
+                result[names.index(name)][np.ix_(lines, here)] = _bound_evidence(part)
         return names, result
 
     def _by_short_cut(self, state: ModelState) -> dict[str, Floats] | None:
@@ -174,12 +174,12 @@ class DividedRows:
         result = dict[str, Floats]()
         for block in Scorer.blocks_of(state, total):
             columns = [learned[name].take(self.dealt.row) for name in block.tally.features]
-            found = block.family.held_out(
+            evidence = block.family.held_out(
                 block.tally, block.smoothing, columns, self.dealt.codes, copies, self.dealt.fold
             )
-            if found is None:
+            if evidence is None:
                 return None
-            result |= dict(zip(block.tally.features, found, strict=True))
+            result |= dict(zip(block.tally.features, evidence, strict=True))
         return result
 
 
@@ -187,13 +187,13 @@ def _gaps(state: ModelState) -> list[str]:
     """The columns whose missing values may be evidence."""
     switches: Any = state.settings.missing_as_value
     by_column = switches if isinstance(switches, Mapping) else dict.fromkeys(state.schema.families, switches)
-    own = state.schema.families.keys() - state.schema.derived.keys()
-    wanted = [name for name in sorted(own) if by_column.get(name, "auto") is not False]
+    not_derived = state.schema.families.keys() - state.schema.derived.keys()
+    wanted = [name for name in sorted(not_derived) if by_column.get(name, "auto") is not False]
     total = state.statistics.aligned(state.statistics.in_use())
     return columns_with_gaps(total, wanted) if wanted else []
 
 
-def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
+def _without_fits(state: ModelState, gaps: Sequence[str]) -> ModelState:
     """The state as if nothing had been fitted after counting; missing values of some columns are evidence."""
     unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
     switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
@@ -203,7 +203,7 @@ def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
 
 
 @dataclass(frozen=True, eq=False)
-class _Dealt:
+class _FoldLines:
     """Rows dealt to folds: a line for every row and fold that has copies of it."""
 
     row: NDArray[np.int64]
@@ -216,13 +216,13 @@ class _Dealt:
 
         Copies are one row with a multiple of its weight, or several rows where that product would be rounded.
         """
-        own, copies = weights[self.row[lines]], self.copies[lines]
-        product = own * copies
-        is_exact = own == 1
+        of_one_copy, copies = weights[self.row[lines]], self.copies[lines]
+        product = of_one_copy * copies
+        is_exact = of_one_copy == 1
         for i in np.flatnonzero(~is_exact).tolist():
-            is_exact[i] = Fraction(float(own[i])) * int(copies[i]) == Fraction(float(product[i]))
+            is_exact[i] = Fraction(float(of_one_copy[i])) * int(copies[i]) == Fraction(float(product[i]))
         at = np.repeat(np.arange(len(lines)), np.where(is_exact, 1, copies))
-        return self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, own)[at]
+        return self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, of_one_copy)[at]
 
 
 def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
@@ -240,7 +240,7 @@ def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     return rows.take(np.lexsort((result, np.where(rows.signatures != rows.hashes, least[letter], result))))
 
 
-def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
+def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> _FoldLines:
     """The copies of the rows dealt to the folds in turn, class by class in their order.
 
     Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
@@ -260,7 +260,7 @@ def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
     first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     copies = np.where(is_text[:, None], copies[first] * counts[:, None], copies)
     number, row = np.nonzero(copies[:, order].T)  # fold after fold
-    return _Dealt(row, order[number], copies[row, order[number]], codes[row])
+    return _FoldLines(row, order[number], copies[row, order[number]], codes[row])
 
 
 def _lexicons(state: ModelState) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def _piece(rows: NDArray[np.int64]) -> slice | NDArray[np.int64]:
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
 
 
-def _bounded(evidence: Floats, far: float = FAR) -> Floats:
+def _bound_evidence(evidence: Floats, far: float = FAR) -> Floats:
     """Evidence relative to the most probable class of each row; an impossible class has -FAR, and no other has less.
 
     far: instead of FAR. Scores of an arbitrary scale have no bound: hundreds of n-grams differ by hundreds of nats.

@@ -19,13 +19,13 @@ from tallybayes.tables.input_kind import has_attribute, library_of
 from tallybayes.tables.table import Table
 from tallybayes.tally import Exact
 
-__all__ = ["SingleRowLearner"]
+__all__ = ["InPlaceLearner"]
 
 _LABELS = (str, bool, int, float)
 _ROWS = 2**62  # counts below this have room for more single rows than there will ever be
 
 
-class SingleRowLearner:
+class InPlaceLearner:
     """Adds rows to the statistics of a state in place, as long as its schema, labels and tallies stay the same."""
 
     def __init__(self, state: ModelState) -> None:
@@ -33,7 +33,7 @@ class SingleRowLearner:
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
         self._waiting: list[tuple[WaitingRows, slice]] = []
         self._kind: type | None = None
-        self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
+        self._learn: Callable[[dict[Any, Any], Any], int] = _take_general_path
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return
@@ -148,7 +148,7 @@ class SingleRowLearner:
                 tally.slot_for(str(name), int(key) if isinstance(key, float) and key.is_integer() else key)
 
 
-def _unknown(row: dict[Any, Any], label: Any) -> int:
+def _take_general_path(row: dict[Any, Any], label: Any) -> int:
     """The general path."""
     return -1
 
