@@ -74,8 +74,8 @@ def _check_compressed(matrix: Any, n_lines: int, size: int, axes: tuple[str, str
         raise DataError(f"an indptr from 0 to {n_entries}, the number of values", got=ends, column=column)
     if (falls := indptr[1:] < indptr[:-1]).any():
         line = int(np.argmax(falls))
-        found = f"{indptr[line]} then {indptr[line + 1]} at {line_name} {line}"
-        raise DataError("an indptr that does not decrease", got=found, column=column)
+        pair = f"{indptr[line]} then {indptr[line + 1]} at {line_name} {line}"
+        raise DataError("an indptr that does not decrease", got=pair, column=column)
     if (entry := _first_outside(indices, size)) is not None:
         line = int(np.searchsorted(indptr, entry, side="right")) - 1
         row = line if line_name == "row" else None

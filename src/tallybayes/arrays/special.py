@@ -39,12 +39,12 @@ def logsumexp(values: ArrayLike, axis: int | None = None) -> Any:
     >>> round(float(logsumexp([0.0, 0.0])), 6), logsumexp([[0.0, -np.inf], [-np.inf, -np.inf]], axis=1).tolist()
     (0.693147, [0.0, -inf])
     """
-    given = np.asarray(values, np.float64)
-    given = given.reshape(-1) if axis is None else np.moveaxis(given, axis, -1)
-    if not given.shape[-1]:
-        return np.full(given.shape[:-1], -np.inf)[()]
-    best = given.argmax(-1)[..., None]
-    most = np.take_along_axis(given, best, -1)
-    rest = np.exp(given - np.where(np.isfinite(most), most, 0.0))
+    array = np.asarray(values, np.float64)
+    array = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
+    if not array.shape[-1]:
+        return np.full(array.shape[:-1], -np.inf)[()]
+    best = array.argmax(-1)[..., None]
+    most = np.take_along_axis(array, best, -1)
+    rest = np.exp(array - np.where(np.isfinite(most), most, 0.0))
     np.put_along_axis(rest, best, 0.0, -1)
     return (most[..., 0] + np.log1p(rest.sum(-1)))[()]

@@ -125,15 +125,15 @@ class Explanation(ResultView):
             parts = {word.token: word.log_evidence for word in self._separable(words)}
             fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_score
         if self._answers_by_greatest_sum() and (words is not None or self.derived is None):
-            found = smallest_flip(classes, parts, fixed, against)
+            removed = smallest_flip(classes, parts, fixed, against)
         else:
             sums_of = self._log_score_of if words is None and self.derived is not None else None
-            found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
-        if found is None:
+            removed = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
+        if removed is None:
             return None
         if words is None:
-            return Flip(found[0], predicted, *found[1:])
-        return Flip((words,), predicted, *found[1:], words=found[0])
+            return Flip(removed[0], predicted, *removed[1:])
+        return Flip((words,), predicted, *removed[1:], words=removed[0])
 
     def _log_score_of(self, kept: NDArray[np.bool_]) -> Floats:
         """The log score of every class with only some of the columns, (sets, columns) to (sets, classes)."""
@@ -271,10 +271,10 @@ class Explanation(ResultView):
         if positive is None:
             best = order[0] if self.answer is None else self.answer
             if best == against:
-                best = next(one for one in order if one != against)
+                best = next(label for label in order if label != against)
         if best == against:
             raise ParameterError("two different classes to compare", got=(best, against))
-        return best, next(one for one in order if one != best) if against is None else against
+        return best, next(label for label in order if label != best) if against is None else against
 
     def word_odds(self, column: str, positive: Any, against: Any) -> list[tuple[TokenEvidence, float]]:
         """The contributions of words to the log odds of one label against another, in the order of the text."""
@@ -318,7 +318,10 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
         return plain, DerivedParts.of(schema, predictives, columns) if derived else None
 
     batches = snapshot.worked_batches(data, work)
-    return [one for table, (plain, cells) in batches for one in _explain_batch(snapshot, plain, cells, table)]
+    explanations: list[Explanation] = []
+    for table, (plain, cells) in batches:
+        explanations += _explain_batch(snapshot, plain, cells, table)
+    return explanations
 
 
 def _explain_batch(
@@ -352,7 +355,7 @@ def _explain_batch(
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
     """The values of a row by column; of an interaction, those of its inputs."""
     values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    return values | {name: [values.get(one) for one in inputs] for name, inputs in named.items()}
+    return values | {name: [values.get(column) for column in inputs] for name, inputs in named.items()}
 
 
 def _text(raw: Any, row: int) -> bytes | None:
@@ -366,8 +369,8 @@ def _text(raw: Any, row: int) -> bytes | None:
 def _value(raw: Any, row: int) -> Any:
     """One cell of a raw column as a Python value."""
     if is_sparse(raw):
-        one = raw.tocsr()[[row]]
-        return dict(zip(one.indices.tolist(), one.data.tolist(), strict=True))
+        line = raw.tocsr()[[row]]
+        return dict(zip(line.indices.tolist(), line.data.tolist(), strict=True))
     value = to_list(raw[row : row + 1])[0] if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[row]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):

@@ -87,9 +87,9 @@ def smallest_flip(
     best: tuple[int, float, tuple[str, ...], int] | None = None
     for rival in range(len(classes)):
         if rival != winner and (against is None or classes[rival] == against):
-            found = _against(names, table, fixed, winner, rival)
-            if found is not None and (best is None or (found[0], -found[1], found[2]) < (best[0], -best[1], best[2])):
-                best = (*found, rival)
+            flip = _against(names, table, fixed, winner, rival)
+            if flip is not None and (best is None or (flip[0], -flip[1], flip[2]) < (best[0], -best[1], best[2])):
+                best = (*flip, rival)
     if best is None:
         return None
     gone = set(best[2])
@@ -132,7 +132,8 @@ def smallest_flip_by_rule(
             at = int(np.argmax(flipped))
             label = classes[codes[at]] if codes[at] >= 0 else None
             rival = codes[at] if codes[at] >= 0 else int(sums[at].argmax())
-            odds = tuple(float(one[predicted] - one[rival]) if predicted >= 0 else np.nan for one in (whole, sums[at]))
+            both = (whole, sums[at])
+            odds = tuple(float(score[predicted] - score[rival]) if predicted >= 0 else np.nan for score in both)
             gone = tuple(name for name, stays in zip(names, sets[at], strict=True) if not stays)
             return gone, label, classes[rival], (odds[0], odds[1])
     return None

@@ -60,8 +60,8 @@ class IntervalScorer:
     def cumulants(self, columns: Columns, n_rows: int) -> Floats:
         """Cumulants of the log score, (3, rows, classes): mean less the score, variance, third cumulant."""
         alpha = class_prior_alpha(self.settings, self.class_rows)
-        own = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
-        result = np.repeat(own[:, None], n_rows, axis=1)
+        cumulants = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
+        result = np.repeat(cumulants[:, None], n_rows, axis=1)
         for predictive in self.scorer.predictives:
             result += predictive.log_cumulants([columns[name] for name in predictive.features])
         return result

@@ -78,8 +78,8 @@ class LeaveOneOut:
         """What every column adds to the log score, each row by the sums without itself."""
         result: dict[str, Score] = {}
         for block in self.scorer.blocks:
-            own = [columns[name] for name in block.tally.features]
-            scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
+            block_columns = [columns[name] for name in block.tally.features]
+            scores = block.family.leave_one_out(block.tally, block.prior(), block_columns, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
         for name, part in self.scorer.corrections(columns, len(codes)).items():
             result[name] = _both(result[name], added(part))
@@ -93,7 +93,11 @@ class LeaveOneOut:
         result = _weighted(result, own_weights.table(list(result), classes), log_prior)
         missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
         pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)
-        corrections = {name: added(corrected_rows(own, columns[name])) for name, own in pairs if own is not None}
+        corrections = {
+            name: added(corrected_rows(correction, columns[name]))
+            for name, correction in pairs
+            if correction is not None
+        }
         return _summed(_summed(result, missing), corrections)
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
@@ -107,7 +111,7 @@ class LeaveOneOut:
 
 def _weighted(scores: dict[str, Score], table: Floats, log_prior: Floats) -> dict[str, Score]:
     pairs = zip(scores, table, strict=True)
-    return {name: weighted_score(scores[name], own, log_prior) for name, own in pairs if own.any()}
+    return {name: weighted_score(scores[name], weight, log_prior) for name, weight in pairs if weight.any()}
 
 
 def _summed(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
@@ -129,13 +133,13 @@ def corrected_rows(correction: Correction, column: Column) -> Floats:
     """What a correction adds to the rows of a column, (rows, classes)."""
     rows = np.flatnonzero(~is_missing(column))
     if isinstance(column, Codes):
-        own = correction.of_keys(list(column.keys))[column.codes[rows].astype(np.int64) - column.origin]
+        change = correction.of_keys(list(column.keys))[column.codes[rows].astype(np.int64) - column.origin]
     elif isinstance(column, Flags):
-        own = correction.of_keys((False, True))[column.values[rows].astype(np.int64)]
+        change = correction.of_keys((False, True))[column.values[rows].astype(np.int64)]
     else:
-        own = correction.of_numbers(np.asarray(column.values[rows], np.float64))  # type: ignore[union-attr]
-    whole = np.zeros((len(column), own.shape[1]))
-    whole[rows] = own
+        change = correction.of_numbers(np.asarray(column.values[rows], np.float64))  # type: ignore[union-attr]
+    whole = np.zeros((len(column), change.shape[1]))
+    whole[rows] = change
     return whole
 
 

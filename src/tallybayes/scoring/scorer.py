@@ -100,9 +100,9 @@ class Scorer:
 
     def _follows(self, state: ModelState) -> bool:
         """Whether the blocks are the sums of a state: sums of a part of its columns or classes are copies."""
-        own = {id(tally) for tally in state.statistics.blocks.values()}
+        blocks = {id(tally) for tally in state.statistics.blocks.values()}
         return len(self.classes) == len(state.statistics.labels) and all(
-            id(block.tally) in own for block in self.blocks
+            id(block.tally) in blocks for block in self.blocks
         )
 
     def renewed_prior(self, state: ModelState) -> Floats:
@@ -117,7 +117,7 @@ class Scorer:
         if not self._follows(state):
             return []
         blocks = zip(self.blocks, values, strict=True)
-        scores = [block.family.row_score(block.tally, block.smoothing, own) for block, own in blocks]
+        scores = [block.family.row_score(block.tally, block.smoothing, predictive) for block, predictive in blocks]
         return [score for score in scores if score is not None] if None not in scores else []
 
     @staticmethod
@@ -144,10 +144,10 @@ class Scorer:
         """What corrections of tokens add to the scores of columns before their weights: (rows, classes) by name."""
         result = {}
         for predictive in self.predictives:
-            for name, (own, plain) in corrected_parts(predictive).items():
+            for name, (corrected, plain) in corrected_parts(predictive).items():
                 with np.errstate(invalid="ignore"):
-                    found = _score_one(own, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
-                result[name] = np.where(np.isfinite(found), found, 0.0)
+                    difference = _score_one(corrected, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
+                result[name] = np.where(np.isfinite(difference), difference, 0.0)
         return result
 
     @property
@@ -236,11 +236,11 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
     first = families.get(tally.features[0], counted)
     if all(families.get(name, counted) is first for name in tally.features):  # comparing families takes long
         return [(first, tally)]
-    own = {name: families.get(name, counted) for name in tally.features}
-    groups = sorted(set(own.values()), key=str)
+    family_of = {name: families.get(name, counted) for name in tally.features}
+    groups = sorted(set(family_of.values()), key=str)
     if len(groups) == 1:
         return [(groups[0], tally)]
-    return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
+    return [(family, tally.only(tuple(name for name in family_of if family_of[name] == family))) for family in groups]
 
 
 def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
@@ -248,11 +248,11 @@ def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares
     names = state.settings.missing_columns(state.families)
     derived = state.schema.derived if names else {}
     names = [name for name in names if name not in derived]
-    found = MissingEvidence.of(total, names) if names else None
+    evidence = MissingEvidence.of(total, names) if names else None
     weights = state.settings.column_weights
-    if found is None or weights is None:
-        return found
-    return found.weighted(weights.missing_table(found.names, total.labels), log_shares)
+    if evidence is None or weights is None:
+        return evidence
+    return evidence.weighted(weights.missing_table(evidence.names, total.labels), log_shares)
 
 
 def _filled(tally: Tally) -> Tally:
@@ -297,11 +297,11 @@ def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings)
         lacking = [label for label in classes if label not in settings.class_prior]
         if lacking:
             raise ParameterError("a prior probability for every label", got=Described(f"none for {lacking[0]!r}"))
-        given = np.array([settings.class_prior[label] for label in classes], np.float64)
-        if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
-            given = np.ones(len(classes))
+        probabilities = np.array([settings.class_prior[label] for label in classes], np.float64)
+        if not probabilities.any():  # only labels that were said to be impossible have come: nothing is known of them
+            probabilities = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(given) - np.log(given.sum()))
+            return np.asarray(np.log(probabilities) - np.log(probabilities.sum()))
     if not classes or settings.class_prior == "uniform" or math.isinf(settings.class_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     log_prior: Floats = kernels.active.log_shares(counts, settings.class_smoothing)

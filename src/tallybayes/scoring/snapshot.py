@@ -64,29 +64,29 @@ class Snapshot:
     @property
     def scorer(self) -> Scorer:
         """Log P(class) and the predictive of every block of columns."""
-        if (found := self._scorer) is None:
+        if (scorer := self._scorer) is None:
             earlier, self._earlier = self._earlier, None
             self.is_used = True
-            self._scorer = found = Scorer.of(self.state) if earlier is None else earlier.renewed(self.state)
-        return found
+            self._scorer = scorer = Scorer.of(self.state) if earlier is None else earlier.renewed(self.state)
+        return scorer
 
     @property
     def posterior(self) -> Posterior:
         """From the log score to probabilities and answers."""
-        if (found := self._posterior) is None:
+        if (posterior := self._posterior) is None:
             scorer, settings = self.scorer, self.state.settings
-            found = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
-            self._posterior = found
-        return found
+            posterior = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
+            self._posterior = posterior
+        return posterior
 
     def plain(self) -> Snapshot:
         """The snapshot of the generative model (`ModelState.plain`): there the log score is log P(class, row)."""
-        if (found := self._plain) is None:
+        if (plain := self._plain) is None:
             if (state := self.state.plain()) is self.state:
                 return self
             self.is_used = True
-            self._plain = found = Snapshot(state)
-        return found
+            self._plain = plain = Snapshot(state)
+        return plain
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
@@ -135,8 +135,9 @@ class Snapshot:
     ) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned: columns, codes of its classes (-1: no label or no weight) and weights."""
         labels, weights = self.labels(table, label), find_weights(table, sample_weight)
-        own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
-        codes = in_classes(own, labels.keys, {label: code for code, label in enumerate(self.classes)})
+        # a row without weight was never learned
+        label_codes = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)
+        codes = in_classes(label_codes, labels.keys, {label: code for code, label in enumerate(self.classes)})
         return self.encoded(table), codes, None if weights is None or (weights == 1).all() else weights
 
     # Scores of any data
@@ -274,9 +275,9 @@ class Snapshot:
                 return scores.log_proba(columns, codes, weights, posterior)
             result = np.empty((table.n_rows, len(self.classes)))
             new, old = np.flatnonzero(~learned), np.flatnonzero(learned)
-            own = {name: column.take(old) for name, column in columns.items()}
-            own_weights = None if weights is None else weights[old]
-            result[old] = scores.log_proba(own, codes[old], own_weights, posterior)
+            learned_columns = {name: column.take(old) for name, column in columns.items()}
+            learned_weights = None if weights is None else weights[old]
+            result[old] = scores.log_proba(learned_columns, codes[old], learned_weights, posterior)
             others = {name: column.take(new) for name, column in columns.items()}
             result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
@@ -292,8 +293,8 @@ class Snapshot:
 
     def joined(self, parts: Iterator[Floats], *more: int) -> Floats:
         """The arrays of batches, (rows, classes, ...), as one; `more` are the sizes after the classes."""
-        found = list(parts)
-        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes), *more))])
+        arrays = list(parts)
+        return arrays[0] if len(arrays) == 1 else np.concatenate([*arrays, np.zeros((0, len(self.classes), *more))])
 
     def _known_key(self, name: str) -> Any:
         """One category learned in a column, or None."""
@@ -331,8 +332,8 @@ class Snapshot:
                 return work(columns, table.n_rows)
             except DataError as error:
                 name = error.column or ""
-                column, field = columns.get(name), self.state.schema.columns.get(name)
-                if not isinstance(column, Flags) or field is None or not field.reader.only_bits:
+                column, spec = columns.get(name), self.state.schema.columns.get(name)
+                if not isinstance(column, Flags) or spec is None or not spec.reader.only_bits:
                     raise
                 if error.got in (np.inf, -np.inf):
                     raise

@@ -73,20 +73,20 @@ class CellTable:
 
     def floats(self, kind: str) -> Floats:
         """The rounded sums of every cell, rounded once; logarithms in units of one."""
-        found = self._floats.get(kind)
-        if found is None:
-            found = self._floats[kind] = self.sums[kind].floats() * _UNITS.get(kind, 1.0)
-        return found
+        floats = self._floats.get(kind)
+        if floats is None:
+            floats = self._floats[kind] = self.sums[kind].floats() * _UNITS.get(kind, 1.0)
+        return floats
 
     def at(self, cells: Slots) -> KindSums:
         """The sums of some cells, zero where there is none."""
         place = np.searchsorted(self.cells, cells)
-        found = place < len(self.cells)
-        found[found] = self.cells[place[found]] == cells[found]
+        known = place < len(self.cells)
+        known[known] = self.cells[place[known]] == cells[known]
         result = {}
         for kind, part in self.sums.items():
             digits = np.zeros((len(cells), part.digits.shape[-1]), np.int64)
-            digits[found] = part.digits[place[found]]
+            digits[known] = part.digits[place[known]]
             result[kind] = Exact(digits, part.low)
         return result
 

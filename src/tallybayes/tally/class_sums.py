@@ -47,8 +47,8 @@ class Sums(Tally):
 
     def _mapped(self, change: Callable[[Exact], Exact], features: tuple[str, ...] | None = None) -> Sums:
         """The sums after a change of every statistic, and of the columns."""
-        own = {name: change(numbers) for name, numbers in self.statistics.items()}
-        return Sums(self.features if features is None else features, own, counts=self.counts)
+        statistics = {name: change(numbers) for name, numbers in self.statistics.items()}
+        return Sums(self.features if features is None else features, statistics, counts=self.counts)
 
     def with_classes(self, positions: Integers, n_classes: int) -> Sums:
         """The same sums with class c at positions[c]."""

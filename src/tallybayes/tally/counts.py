@@ -62,8 +62,8 @@ class Counts(Tally):
     def of_table(cls, features: tuple[str, ...], keys: Sequence[Sequence[Key]], table: Exact) -> Counts:
         """From a dense table (keys of all columns one below the other, classes)."""
         row, klass = np.nonzero(table.nonzero())
-        owner = np.repeat(np.arange(len(features)), [len(own) for own in keys]).tolist()
-        first = [0, *itertools.accumulate(len(own) for own in keys)]
+        owner = np.repeat(np.arange(len(features)), [len(column_keys) for column_keys in keys]).tolist()
+        first = [0, *itertools.accumulate(len(column_keys) for column_keys in keys)]
 
         def names_of(rows: list[int]) -> list[tuple[str, Key]]:
             return [(features[owner[r]], keys[owner[r]][r - first[owner[r]]]) for r in rows]
@@ -100,8 +100,8 @@ class Counts(Tally):
         return result
 
     def _add_keys(self, names: Sequence[tuple[str, Key]]) -> None:
-        for feature, own in itertools.groupby(names, key=itemgetter(0)):  # one column after the other
-            keys, first = [key for _, key in own], len(self.key_of)
+        for feature, group in itertools.groupby(names, key=itemgetter(0)):  # one column after the other
+            keys, first = [key for _, key in group], len(self.key_of)
             self.index[feature].update(zip(keys, range(first, first + len(keys)), strict=True))
             self.column_of += [feature] * len(keys)
             self.key_of += keys
@@ -356,8 +356,9 @@ class Counts(Tally):
         result._add_keys([(features[i], key) for i, key in zip(owner.tolist(), keys, strict=True)])
         ends = arrays.places["key_ends"].tolist()
         for i, (name, start, stop) in enumerate(zip(features, [0, *ends], ends, strict=False)):
-            own = keys[start:stop]
-            require(len(result.index[name]) == len(own) and sort_keys(own) == own, f"column {name!r}: keys in order")
-            result._keys_in_use[name], result.totals[name] = len(own), totals[i]
+            column_keys = keys[start:stop]
+            in_order = len(result.index[name]) == len(column_keys) and sort_keys(column_keys) == column_keys
+            require(in_order, f"column {name!r}: keys in order")
+            result._keys_in_use[name], result.totals[name] = len(column_keys), totals[i]
         result.store = CellStore(n_classes, BAG_KINDS, table)
         return result

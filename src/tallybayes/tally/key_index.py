@@ -53,16 +53,16 @@ class KeyIndex:
 
     @property
     def _slot_of(self) -> dict[Key, int]:
-        if (found := self._by_key) is None:
-            self._by_key = found = dict(zip(self._keys, range(len(self._keys)), strict=True))
-        return found
+        if (slot_of := self._by_key) is None:
+            self._by_key = slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        return slot_of
 
     def find(self, keys: Any) -> Slots:
         """The slots of keys (a sequence, or another index), -1 for those that have none."""
         keys = keys._keys if isinstance(keys, KeyIndex) else keys
-        found = self._found if isinstance(keys, range) else None
-        if found is not None and found[:2] == (keys, len(self)):
-            return found[2]
+        cached = self._found if isinstance(keys, range) else None
+        if cached is not None and cached[:2] == (keys, len(self)):
+            return cached[2]
         slots = np.fromiter(map(self._slot_of.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         if isinstance(keys, range):
             self._found = (keys, len(self), slots)
@@ -127,8 +127,8 @@ class LexiconIndex:
         """The slots of tokens (a sequence, a lexicon or another index), -1 for those that have none."""
         keys = keys.lexicon if isinstance(keys, LexiconIndex) else keys
         tokens = keys.packed() if hasattr(keys, "packed") else packed(keys)
-        found: Integers32 = self.lexicon.find(*tokens)
-        return found.astype(np.int64)
+        slots: Integers32 = self.lexicon.find(*tokens)
+        return slots.astype(np.int64)
 
     def slots_of(self, keys: Any, indices: Indices) -> Indices:
         """The slots of `keys[index]` for each index."""

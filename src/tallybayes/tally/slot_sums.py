@@ -24,9 +24,9 @@ class SlotSums:
     def __init__(self, store: CellStore, slots: Integers) -> None:
         self._cells, self._n_classes, self._n_slots = store.table(), store.n_classes, len(slots)
         live = np.append(store.live, 0)  # the last for slots that have no cells
-        own = np.where((slots >= 0) & (slots < len(live)), slots, -1)
-        length = live[own].astype(np.int64)
-        first = (np.cumsum(live, dtype=np.int64) - live)[own]
+        known = np.where((slots >= 0) & (slots < len(live)), slots, -1)
+        length = live[known].astype(np.int64)
+        first = (np.cumsum(live, dtype=np.int64) - live)[known]
         self.starts: Integers = np.concatenate([[0], np.cumsum(length)])  # of the cells of each slot, and their end
         self.row: Integers = np.repeat(np.arange(len(slots)), length)  # the position of the slot of each cell
         self._cell = np.arange(len(self.row)) + np.repeat(first - self.starts[:-1], length)

@@ -150,9 +150,9 @@ class TokenTally(Tally):
         keys: list[Any] = []
         key_ends, tables = [], [CellStore(self.n_classes, self.model.store.kinds).table()]
         for name in features:
-            own, table = self.tokens[name].in_order()
+            column_keys, table = self.tokens[name].in_order()
             tables.append(CellTable(table.cells + (len(keys) << CLASS_BITS), table.sums))
-            keys += own
+            keys += column_keys
             key_ends.append(len(keys))
         whole = CellTable(
             np.concatenate([table.cells for table in tables]),
@@ -173,20 +173,20 @@ class TokenTally(Tally):
         """Bags or documents that rows can have, or a ValueError."""
         lengths = Counts.from_arrays(arrays.without("lengths."), n_classes, like.lengths)
         require(all(type(key) is int and 0 <= key <= 2**53 for key in lengths.key_of), "lengths of bags")
-        own = arrays.without(_BAG) if like._is_bag else arrays
-        owner, table = cells_from_arrays(own, like.model.store.kinds, n_classes)
+        model_arrays = arrays.without(_BAG) if like._is_bag else arrays
+        owner, table = cells_from_arrays(model_arrays, like.model.store.kinds, n_classes)
         if like._is_bag:
-            totals = own.sums["totals"]
-            require(totals.shape == (len(own.features), n_classes), "one total for each column and class")
+            totals = model_arrays.sums["totals"]
+            require(totals.shape == (len(model_arrays.features), n_classes), "one total for each column and class")
             groups = owner[table.slots] * n_classes + table.classes
-            check_totals(totals.reshaped(len(own.features) * n_classes), table.sums["amounts"], groups)
+            check_totals(totals.reshaped(len(model_arrays.features) * n_classes), table.sums["amounts"], groups)
         result = cls({}, lengths, like.model, like.limit)
-        key_ends = own.places["key_ends"].tolist()
-        for name, first, last in zip(own.features, [0, *key_ends], key_ends, strict=False):
+        key_ends = model_arrays.places["key_ends"].tolist()
+        for name, first, last in zip(model_arrays.features, [0, *key_ends], key_ends, strict=False):
             start, stop = np.searchsorted(table.cells, [first << CLASS_BITS, last << CLASS_BITS])
             cells = table.cells[start:stop] - (first << CLASS_BITS)
             part = CellTable(cells, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
-            result.tokens[name] = result._restored(name, own.keys["keys"][first:last], part, n_classes)
+            result.tokens[name] = result._restored(name, model_arrays.keys["keys"][first:last], part, n_classes)
         return result
 
     def _restored(self, name: str, keys: list[Any], table: CellTable, n_classes: int) -> Vocabulary:

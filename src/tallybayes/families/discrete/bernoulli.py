@@ -66,9 +66,9 @@ class Bernoulli(DiscreteFamily[Sums]):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Add 1 to the counts."""
-        if (own := tally.opened()) is None:
+        if (sums := tally.opened()) is None:
             return None
-        no, yes = (own[name].digits[..., 0] for name in ("no", "yes"))
+        no, yes = (sums[name].digits[..., 0] for name in ("no", "yes"))
 
         return lambda code, sign: kernels.active.add_flag_row(no, yes, values, code, sign)
 
@@ -111,8 +111,8 @@ class Bernoulli(DiscreteFamily[Sums]):
             value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
             missing = np.isnan(values) if values.dtype.kind == "f" else values == -1
             refuse(first_true((value < 0) & ~missing), (name,), [values], _EXPECTED)
-            own = Values(value, 2, codes, tally.n_classes, weights)
-            scores.append(discrete(own, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
+            column = Values(value, 2, codes, tally.n_classes, weights)
+            scores.append(discrete(column, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
         return scores
 
 
@@ -182,8 +182,8 @@ class BernoulliPredictive(ArrayPredictive):
             alpha = self.counts + k
             return alpha, np.broadcast_to(self.counts.sum(axis=0) + 2 * k, alpha.shape)
         parts = (self.counts[:, j : j + 1] for j in range(len(self.features)))
-        own = [averaged_shares(_shares_of(part), part[:, 0]) for part in parts]
-        return np.stack([alpha for alpha, _ in own], axis=1), np.stack([total for _, total in own], axis=1)
+        alphas, totals = zip(*(averaged_shares(_shares_of(part), part[:, 0]) for part in parts), strict=True)
+        return np.stack(alphas, axis=1), np.stack(totals, axis=1)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(yes); for shrunk shares of P(class | value), which is the quantity that has a posterior."""

@@ -117,10 +117,10 @@ class Categorical(DiscreteFamily[Counts]):
         totals, n_values, silent, scores = _totals(tally), _n_values(tally), self.unseen == "missing", []
         for j, (how, column) in enumerate(zip(self.smoothing_by_column(tally, prior), columns, strict=True)):
             name, column = tally.features[j], column.with_keys_in_use()
-            own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
+            values = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
             counts = tally.table(name, column.keys)
             facts = (counts, totals[j], how, float(n_values[j]))
-            scores.append(discrete(own, *facts, column=name, fixed=False, silent=silent))
+            scores.append(discrete(values, *facts, column=name, fixed=False, silent=silent))
         return scores
 
     def with_unseen(self, unseen: Unseen) -> Categorical:
@@ -184,8 +184,8 @@ class CategoricalPredictive(KeyedPredictive):
         if self.weights is not None and self.log_prior is not None:
             log_p = weighted_lines(log_p, self.weights[numbers], self.log_prior)
         for j, correction in enumerate(self.corrections):
-            if correction is not None and len(own := np.flatnonzero((numbers == j) & (slots >= 0))):
-                log_p[own] += correction.of_keys([self.tally.key_of[slot] for slot in slots[own].tolist()])
+            if correction is not None and len(rows := np.flatnonzero((numbers == j) & (slots >= 0))):
+                log_p[rows] += correction.of_keys([self.tally.key_of[slot] for slot in slots[rows].tolist()])
         return log_p
 
     def bind_matrix(self, values: Floats) -> Score | None:

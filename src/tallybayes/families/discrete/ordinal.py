@@ -202,8 +202,8 @@ class OrdinalPredictive(KeyedPredictive):
             raise DataError("values that were counted")
         result = np.zeros((len(slots), self.n_classes))
         for number in np.unique(numbers).tolist():
-            own = np.flatnonzero(numbers == number)
-            result[own] = self.log_table(number, [self.tally.key_of[slot] for slot in slots[own].tolist()])
+            rows = np.flatnonzero(numbers == number)
+            result[rows] = self.log_table(number, [self.tally.key_of[slot] for slot in slots[rows].tolist()])
         return result
 
     def part(self, number: int) -> OrdinalPredictive:
@@ -214,8 +214,8 @@ class OrdinalPredictive(KeyedPredictive):
     def _keys(self, name: str) -> dict[float, Key]:
         """A key for every rank that was counted, in the order of the ranks."""
         keys = self.tally.keys(name)
-        found = dict(zip(self.ranking.of_keys(keys).tolist(), keys, strict=True))
-        return {rank: found[rank] for rank in sorted(rank for rank in found if not math.isnan(rank))}
+        key_of_rank = dict(zip(self.ranking.of_keys(keys).tolist(), keys, strict=True))
+        return {rank: key_of_rank[rank] for rank in sorted(rank for rank in key_of_rank if not math.isnan(rank))}
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Values of the order that were counted."""
@@ -248,4 +248,5 @@ class OrdinalPredictive(KeyedPredictive):
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of class shares, as a histogram of the ranks."""
-        return self.ranks.log_cumulants([self.ranking.of_column(own) for own in columns if isinstance(own, Codes)])
+        ranks = [self.ranking.of_column(column) for column in columns if isinstance(column, Codes)]
+        return self.ranks.log_cumulants(ranks)

@@ -36,8 +36,8 @@ class GaussianPrior:
 
 def pooled_moments(tally: Sums) -> tuple[np.ndarray, Floats]:
     """The unit of every column, and mean (two doubles) and variance over all classes in it, correctly rounded."""
-    if tally["n"].is_whole and (found := kernels.active.pooled_moments(*digits_of(tally))) is not None:
-        units, moments = found
+    if tally["n"].is_whole and (pooled := kernels.active.pooled_moments(*digits_of(tally))) is not None:
+        units, moments = pooled
         return units, moments
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return pooled_ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low)
@@ -51,8 +51,8 @@ def pooled_units(tally: Sums) -> np.ndarray:
 def moments_of(tally: Sums, units: np.ndarray) -> Floats:
     """Mean (two doubles) and variance of every cell, correctly rounded, in units of 2**units, (3, columns, classes)."""
     if tally["n"].is_whole:
-        found: Floats = kernels.active.mean_variance(*digits_of(tally), units)
-        return found
+        moments: Floats = kernels.active.mean_variance(*digits_of(tally), units)
+        return moments
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
 

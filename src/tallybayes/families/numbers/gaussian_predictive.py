@@ -162,13 +162,13 @@ class GaussianPredictive(ArrayPredictive):
                 "column": name,
                 "class": c,
                 "parameter": what,
-                "estimate": float(own[j, c]),
+                "estimate": float(estimates[j, c]),
                 "low": float(low[j, c]),
                 "high": float(high[j, c]),
                 "rows": float(self.n[j, c]),
             }
             for j, name in enumerate(self.features)
-            for what, (own, low, high) in parameters.items()
+            for what, (estimates, low, high) in parameters.items()
             for c in range(self.n_classes)
             if not self.flat[j, c]
         ]

@@ -149,17 +149,17 @@ def held_shares(held: FixedBinning, tally: Grid) -> Floats:
 def binning_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Weights) -> Score:
     """The leave-one-out score of a column, by a table of (bucket, class)."""
     steps, name = held.steps, held.tally.features[0]
-    own = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
-    if not own.is_dense:
+    column = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
+    if not column.is_dense:
         bucket = np.full(len(values), -1)
         there = np.flatnonzero(~np.isnan(values) & (len(steps.edges) > 0))
         bucket[there] = np.searchsorted(steps.edges[1:], values[there], side="right")
-        own = replace(own, value=bucket)
-    lines = own.lines()
+        column = replace(column, value=bucket)
+    lines = column.lines()
     known = np.asarray(steps.counts[lines.value, lines.code] >= lines.weight * (1 - 1e-9))
     table = held.log_mass[lines.value][:, None] + _log_ratios(held, lines)
-    if not own.is_dense:
-        return own.scored(lines, table, known, name)
+    if not column.is_dense:
+        return column.scored(lines, table, known, name)
     table, edges = with_marks(table, known), np.ascontiguousarray(steps.edges)
 
     def score(out: Floats, start: int, stop: int) -> None:
@@ -179,13 +179,13 @@ def _log_ratios(held: FixedBinning, lines: Lines) -> Floats:
         np.stack([lines.code[possible], lines.weight[possible]], axis=1), axis=0, return_inverse=True
     )
     if len(pairs):
-        own = np.searchsorted(here, pairs[:, 0].astype(np.int64))
+        positions = np.searchsorted(here, pairs[:, 0].astype(np.int64))
         tables = kernels.active.binnings_leave_one_out(
             np.ascontiguousarray(counts[:, here]),
             held.p[here],
             held.strength,
             held.rate,
-            own,
+            positions,
             np.ascontiguousarray(pairs[:, 1]),
         )
         result[np.ix_(possible, here)] = tables[number.reshape(-1), lines.value[possible]]
@@ -198,10 +198,10 @@ def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Weights)
     counts = np.zeros((len(cells), tally.n_classes))
     counts[cell_of_entry, tally.klass] = tally.amounts.floats()
     rows, number = np.flatnonzero(~np.isnan(values)), np.full(len(values), -1)
-    own = ordered(values[rows].astype(np.float64)) >> tally.levels[0]
-    at = np.searchsorted(cells, own)
+    keys = ordered(values[rows].astype(np.float64)) >> tally.levels[0]
+    at = np.searchsorted(cells, keys)
     number[rows] = at
-    strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != own)) if len(cells) else at
+    strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != keys)) if len(cells) else at
     if len(strange):
         raise never_learned(tally.features[0], int(rows[strange[0]]))
     own_values = Values(number, len(cells), codes, tally.n_classes, weights)

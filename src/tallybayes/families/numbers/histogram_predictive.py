@@ -69,8 +69,8 @@ class HistogramPredictive(ArrayPredictive):
 
     def weighted(self, weights: Floats, log_prior: Floats) -> HistogramPredictive:
         """With weights in the table."""
-        own = np.repeat(weights, np.diff(self.offsets), axis=0)
-        return replace(self, log_p=weighted_lines(self.log_p, own, log_prior))
+        line_weights = np.repeat(weights, np.diff(self.offsets), axis=0)
+        return replace(self, log_p=weighted_lines(self.log_p, line_weights, log_prior))
 
     def corrected(self, corrections: Sequence[Correction | None]) -> HistogramPredictive:
         """With the correction of the middle of each step in the table."""

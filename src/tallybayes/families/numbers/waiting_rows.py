@@ -56,7 +56,7 @@ class WaitingRows:
         """Count the rows that are waiting."""
         if n := self._n:
             tally, columns = self._tally, [Reals(column) for column in self._rows[:n].T]
-            own = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
-            commit = tally.prepare(own, 1)
+            rows = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
+            commit = tally.prepare(rows, 1)
             self._n = 0  # not before: what is interrupted above is done again
             commit()

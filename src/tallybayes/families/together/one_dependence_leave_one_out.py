@@ -50,10 +50,10 @@ class _Rows:
         self.sums, self.tables, self.k, self.codes, self.weights = sums, tables, k, codes.astype(np.int64), weights
         self.number = np.where(cells < 0, -1, cells + tables.offsets[:-1])
         self.there: Booleans = self.number >= 0
-        own = self.codes[:, None]
+        code = self.codes[:, None]
         inputs = np.arange(self.number.shape[1])
         amounts = np.where(self.there, weights[:, None], 0.0)
-        n, total = _less(sums.single[self.number, own], amounts), _less(sums.total[inputs, own], amounts)
+        n, total = _less(sums.single[self.number, code], amounts), _less(sums.total[inputs, code], amounts)
         share = sums.share[self.number]
         self.p, self.log_p = log_singles(np.maximum(n, 0.0), np.maximum(total, 0.0), share, k)
         self.n, self.amounts = n, amounts

@@ -91,13 +91,13 @@ class DocumentTrial:
 
     def evaluated(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
         """Every candidate at its best temperature."""
-        found = self._found_on.setdefault(self._n, {})
-        new = [one for one in dict.fromkeys(candidates) if one not in found]
+        known = self._found_on.setdefault(self._n, {})
+        new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in known]
         for candidate in new:
             self._prepare(candidate.options).bags.sums.whole(KIND_OF[candidate.options.tf])  # which threads share
         results = in_threads(lambda i, _: self._evaluated(new[i]), len(new), size=1, small=0) if new else []
-        found.update(zip(new, results, strict=True))
-        return [found[one] for one in candidates]
+        known.update(zip(new, results, strict=True))
+        return [known[candidate] for candidate in candidates]
 
     def mean(self, losses: Floats | Booleans) -> float:
         """The mean of losses or errors over the documents, with their weights."""
@@ -122,9 +122,9 @@ class DocumentTrial:
 
     @cached_property
     def _log_prior(self) -> Floats:
-        own = np.zeros((len(self), len(self._n_rows)))
-        own[np.arange(len(own)), self._codes] = self._weights
-        return np.asarray(np.log(np.maximum(self._n_rows - own, 0.0) + 1.0))
+        removed = np.zeros((len(self), len(self._n_rows)))
+        removed[np.arange(len(removed)), self._codes] = self._weights
+        return np.asarray(np.log(np.maximum(self._n_rows - removed, 0.0) + 1.0))
 
     def _prepare(self, options: TokenOptions) -> _Scored:
         """The documents with the n-grams that these options score."""

@@ -172,13 +172,13 @@ class Text(TokenFamily):
 
     def alternatives(self, given: Family | None) -> Iterator[Text]:
         """Other variants, tf, k and n-grams that are scored, unless these were given or have been selected."""
-        own = given if isinstance(given, Text) else Text()
-        if own.variant == "auto" and self.variant != "auto":  # selected by leave-one-out, at the best temperature
+        requested = given if isinstance(given, Text) else Text()
+        if requested.variant == "auto" and self.variant != "auto":  # selected by leave-one-out, at the best temperature
             return
-        strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
-        scored = own.scored if self.longest == own.longest else (self.scored_ngrams,)
+        strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if requested.k == "auto" else (requested.k,)
+        scored = requested.scored if self.longest == requested.longest else (self.scored_ngrams,)
         same = dataclasses.replace(self, ngrams=self.longest)
-        for (variant, tf), n, k in itertools.product(own.variants(), scored, strengths):
+        for (variant, tf), n, k in itertools.product(requested.variants(), scored, strengths):
             yield dataclasses.replace(same, variant=variant, tf=self.tf if tf == "auto" else tf, scored_ngrams=n, k=k)
 
     def variants(self) -> list[tuple[str, str]]:
@@ -198,19 +198,20 @@ class Text(TokenFamily):
         self, tally: TokenTally, name: str, documents: SampledDocuments, smoothing: Smoothing
     ) -> tuple[Text, str] | None:
         """The family with the options that are "auto" selected by leave-one-out, and how."""
-        given = self.k if smoothing == "auto" else smoothing
+        k_option = self.k if smoothing == "auto" else smoothing
         structures = [
             replace(self.options, scored_ngrams=scored, variant=variant, tf="count" if tf == "auto" else tf)
             for (variant, tf), scored in itertools.product(self.variants(), self.scored)
             if variant != "complement" or self.variant != "auto" or tally.n_classes > 2  # of two the same as counts
         ]
         toggles = self.variant == "auto" and not (self.idf or self.balanced)
-        k = None if given == "auto" else float(given)
+        k = None if k_option == "auto" else float(k_option)
         choice = choose(tally, name, documents, structures, k, toggles=toggles)
         if choice is None:
             return None
-        found = dataclasses.asdict(choice.options) | ({"k": choice.k} if given == "auto" else {})
-        return dataclasses.replace(self, ngrams=self.longest if self.ngrams == 0 else self.ngrams, **found), str(choice)
+        options = dataclasses.asdict(choice.options) | ({"k": choice.k} if k_option == "auto" else {})
+        ngrams = self.longest if self.ngrams == 0 else self.ngrams
+        return dataclasses.replace(self, ngrams=ngrams, **options), str(choice)
 
     @property
     def rules(self) -> Rules:
@@ -289,8 +290,8 @@ class Text(TokenFamily):
         """The same for documents with weights."""
         amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
-        own = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
-        cells, group = np.unique(own, return_inverse=True)
+        places = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
+        cells, group = np.unique(places, return_inverse=True)
         logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, self.unit)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
         sums = {
@@ -313,13 +314,13 @@ class Text(TokenFamily):
     @property
     def options(self) -> TokenOptions:
         """Its options for scoring; defaults for those that are still to be selected."""
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
+        options = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
         if self.variant == "auto":
-            given |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
+            options |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
         elif self.tf == "auto":
-            given["tf"] = "count"
-        given["tf"] = given["tf"] if self.tf == "auto" else self.tf
-        return TokenOptions(**given)
+            options["tf"] = "count"
+        options["tf"] = options["tf"] if self.tf == "auto" else self.tf
+        return TokenOptions(**options)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
         """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""

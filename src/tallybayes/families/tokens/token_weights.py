@@ -203,8 +203,8 @@ class TokenWeights:
         log_none = log_none * self.weight
         if not n_certain.any():
             return Absence(log_none, n_certain, None)
-        own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
-        return Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
+        documents = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
+        return Absence(log_none, n_certain, np.isinf(self.log_presence(documents)[1]).astype(np.float64))
 
     # Scores
 
@@ -290,13 +290,13 @@ class TokenWeights:
         weights = self.of(slots)
         if self._corrections is None:
             return weights
-        own, rows = self._corrections
+        corrected, rows = self._corrections
         if slots is None:
             weights = weights.copy()
-            weights[own] += rows
+            weights[corrected] += rows
             return weights
-        place = np.searchsorted(own, slots)
-        there = np.append(own, -2)[place] == slots
+        place = np.searchsorted(corrected, slots)
+        there = np.append(corrected, -2)[place] == slots
         weights[there] += rows[place[there]]  # made for this call
         return weights
 
@@ -310,8 +310,8 @@ class TokenWeights:
         """Where each bag ends, the slots of its tokens, and the amounts they are scored with."""
         known = self.known(bag)
         amounts = self._amounts(known)
-        own = np.ones(len(known.indices)) if amounts is None else np.asarray(amounts, np.float64) * self._unit
-        return known.indptr, known.indices, own
+        scaled = np.ones(len(known.indices)) if amounts is None else np.asarray(amounts, np.float64) * self._unit
+        return known.indptr, known.indices, scaled
 
     def _amounts(self, bag: Bag) -> Any:
         """The amount of each token of a bag before the caps; None: one each."""
@@ -373,5 +373,5 @@ class TokenWeights:
             absent = absence_cumulants(n, klass, len(words.named()), self.n_rows, self.k)
             return presence_cumulants(bag, indices, amounts, alpha, total, absent)
         unit = 2.0**-30 if self.options.tf == "log" else 1.0
-        own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
-        return own * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else own
+        cumulants = bag_cumulants(bag, indices, amounts * unit, alpha, total)
+        return cumulants * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else cumulants

@@ -52,9 +52,9 @@ def hash_codes(columns: Columns, table: Hashes, offsets: Indices, origins: Integ
     """
     result = np.zeros(stop - start, np.uint64)
     for j, column in enumerate(as_list(columns)):
-        own = np.append(table[offsets[j] : offsets[j + 1]], np.uint64(0))
+        hashes = np.append(table[offsets[j] : offsets[j + 1]], np.uint64(0))
         place = column[start:stop].astype(np.int64) - origins[j]
-        result += own[np.where((place < 0) | (place >= len(own) - 1), -1, place)]
+        result += hashes[np.where((place < 0) | (place >= len(hashes) - 1), -1, place)]
     return result
 
 
@@ -78,9 +78,9 @@ def hash_bags(
     True
     """
     ends = indptr[start : stop + 1]
-    own = indices[ends[0] : ends[-1]]
-    hashes = hash_integers(own) if tokens is None else tokens[own]
-    amount = np.ones(len(own)) if amounts is None else amounts[ends[0] : ends[-1]].astype(np.float64)
+    token = indices[ends[0] : ends[-1]]
+    hashes = hash_integers(token) if tokens is None else tokens[token]
+    amount = np.ones(len(token)) if amounts is None else amounts[ends[0] : ends[-1]].astype(np.float64)
     cells = _mixed(hashes ^ (amount.view(np.uint64) * _AMOUNT))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
     return np.asarray(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]])
@@ -102,12 +102,12 @@ def sign_bags(indptr: Indices, indices: Indices, tokens: Hashes, n_tokens: int, 
     """
     result = np.zeros(stop - start, np.uint64)
     for row in range(start, stop):
-        own = tokens[indices[indptr[row] : indptr[row + 1]]]
-        if len(own) < _LONG:
+        hashes = tokens[indices[indptr[row] : indptr[row + 1]]]
+        if len(hashes) < _LONG:
             continue
         state = np.zeros(1, np.uint64)
         for group in range(_GROUPS):
-            state = _mixed(state ^ own[own % np.uint64(_GROUPS) == group].min(initial=np.uint64(2**64 - 1)))
+            state = _mixed(state ^ hashes[hashes % np.uint64(_GROUPS) == group].min(initial=np.uint64(2**64 - 1)))
         result[row - start] = max(state[0], np.uint64(1))
     return result
 
