@@ -12,8 +12,8 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import packed
 from tallybayes.families import Text
-from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
 from tallybayes.families.tokens.text_variant import LEAST_DOCUMENTS
+from tallybayes.families.tokens.variant_evaluation import ScoringCandidate, VariantEvaluation
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),
@@ -41,7 +41,7 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     ends, tokens, amounts = words.index.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
     slots = np.arange(len(words.index.lexicon))
-    trial = DocumentTrial(words, n_documents, Bag(ends, tokens, amounts, ()), codes, weights, slots)
+    trial = VariantEvaluation(words, n_documents, Bag(ends, tokens, amounts, ()), codes, weights, slots)
     losses = []
     for i in range(len(rows)):
         without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
@@ -81,7 +81,7 @@ def documents_of(model, data):
     lexicon, n = words.index.lexicon, len(data["text"])
     bag = Bag(*lexicon.tokenise(offsets, content, None, 0, n, family.rules, None, False), ())
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
-    return DocumentTrial(words, tally.n_rows("text").floats(), bag, codes, np.ones(n), np.arange(len(lexicon)))
+    return VariantEvaluation(words, tally.n_rows("text").floats(), bag, codes, np.ones(n), np.arange(len(lexicon)))
 
 
 @pytest.mark.parametrize("options", ["complement,tf=log,ngrams=2,scored_ngrams=1", "counts,tf=once,ngrams=2,idf=True"])

@@ -9,7 +9,7 @@ from tallybayes.arrays.special import logsumexp
 
 __all__ = ["weighted_lines"]
 
-_FEW = 8  # classes up to which a loop over the classes is faster
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 
 
 def weighted_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
@@ -41,7 +41,7 @@ def weighted_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
 def _average(log_p: Floats, log_prior: Floats) -> Floats:
     """Log of the average of P, (lines, 1); 0 where it is 0."""
     joint = log_p + log_prior
-    if joint.shape[1] > _FEW:
+    if joint.shape[1] > _FEW_CLASSES:
         average = np.asarray(logsumexp(joint, axis=1))
     else:
         top = np.maximum.reduce(list(joint.T))

@@ -42,7 +42,7 @@ _TINY = 2.3e-308  # a share of tiny weights may underflow, and the log gamma of 
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths computed at a time
-_FEW = 4096  # terms up to which finding equal ones costs more than it saves
+_FEW_TERMS = 4096  # terms up to which finding equal ones costs more than it saves
 _MOST_BITS = 62  # of keys that are sorted as one integer
 
 
@@ -82,7 +82,7 @@ def distinct(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
 
 def _collapsed(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """The same where there are many; few are left as they are, and once stands for all."""
-    return distinct(*keys) if len(keys[0]) > _FEW else (list(keys), np.ones(1, np.int64))
+    return distinct(*keys) if len(keys[0]) > _FEW_TERMS else (list(keys), np.ones(1, np.int64))
 
 
 def _bits(key: np.ndarray) -> float:

@@ -84,15 +84,15 @@ class LeaveOneOut:
         for name, part in self.scorer.corrections(columns, len(codes)).items():
             result[name] = _both(result[name], added(part))
         missing = {} if self.scorer.missing is None else self.scorer.missing.leave_one_out(columns, codes, weights)
-        own_weights, classes = self.settings.column_weights, self.scorer.classes
-        if own_weights is None:
+        column_weights, classes = self.settings.column_weights, self.scorer.classes
+        if column_weights is None:
             return _summed(result, missing)
         plain = replace(self.settings, column_weights=None).with_options(class_weight=None)
         log_prior = replace(self, settings=plain).log_prior(codes, weights)
         log_prior = log_prior - logsumexp(log_prior, axis=1)[:, None]
-        result = _weighted(result, own_weights.table(list(result), classes), log_prior)
-        missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
-        pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)
+        result = _weighted(result, column_weights.table(list(result), classes), log_prior)
+        missing = _weighted(missing, column_weights.missing_table(list(missing), classes), log_prior)
+        pairs = zip(columns, column_weights.corrections_of(list(columns), classes), strict=False)
         corrections = {
             name: added(corrected_rows(correction, columns[name]))
             for name, correction in pairs

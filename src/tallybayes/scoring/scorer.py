@@ -37,7 +37,7 @@ Columns = Mapping[str, Column]
 Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
 
 _CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
-_FEW = 32  # classes whose prior is repeated for a chunk of rows
+_FEW_CLASSES = 32  # classes whose prior is repeated for a chunk of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, finish: Fini
     if not n_classes:
         return out, 0
     size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
-    repeated = log_prior.ndim == 1 and n_classes <= _FEW and n_rows > SMALL
+    repeated = log_prior.ndim == 1 and n_classes <= _FEW_CLASSES and n_rows > SMALL
     prior = np.tile(log_prior, (size, 1)) if repeated else log_prior  # repeating few numbers in every chunk takes long
 
     def chunk(start: int, stop: int) -> int:

@@ -45,7 +45,7 @@ class KeyIndex:
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = list(keys)
         self._by_key: dict[Key, int] | None = None  # made when a key is looked up: an index of one batch is only read
-        self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
+        self._cached: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
         self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
 
     def __len__(self) -> int:
@@ -60,12 +60,12 @@ class KeyIndex:
     def find(self, keys: Any) -> Slots:
         """The slots of keys (a sequence, or another index), -1 for those that have none."""
         keys = keys._keys if isinstance(keys, KeyIndex) else keys
-        cached = self._found if isinstance(keys, range) else None
+        cached = self._cached if isinstance(keys, range) else None
         if cached is not None and cached[:2] == (keys, len(self)):
             return cached[2]
         slots = np.fromiter(map(self._slot_of.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         if isinstance(keys, range):
-            self._found = (keys, len(self), slots)
+            self._cached = (keys, len(self), slots)
         return slots
 
     def slots_of(self, keys: Any, indices: Indices) -> Indices:

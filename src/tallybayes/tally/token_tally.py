@@ -162,10 +162,13 @@ class TokenTally(Tally):
         if self._is_bag:
             totals = [self.tokens[name].totals["amounts"][None] for name in features]
             sums["totals"] = Exact.concatenate([Exact.zeros((0, self.n_classes)), *totals]).trimmed()
-        own_arrays = Arrays(features, sums, places | {"key_ends": np.array(key_ends, np.int64)}, {"keys": keys})
-        own_arrays = own_arrays.named(_BAG) if self._is_bag else own_arrays
+        model_arrays = Arrays(features, sums, places | {"key_ends": np.array(key_ends, np.int64)}, {"keys": keys})
+        model_arrays = model_arrays.named(_BAG) if self._is_bag else model_arrays
         return Arrays(
-            features, own_arrays.sums | lengths.sums, own_arrays.places | lengths.places, own_arrays.keys | lengths.keys
+            features,
+            model_arrays.sums | lengths.sums,
+            model_arrays.places | lengths.places,
+            model_arrays.keys | lengths.keys,
         )
 
     @classmethod

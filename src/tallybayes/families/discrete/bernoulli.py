@@ -19,7 +19,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.alignment import ArrayPredictive, first_true, flag_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, refuse
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score

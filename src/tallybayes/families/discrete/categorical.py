@@ -21,7 +21,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive

@@ -12,7 +12,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.memory_budget import BUDGET
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.predictive import Predictive, Score
 from tallybayes.tally import Counts
 

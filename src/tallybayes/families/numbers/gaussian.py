@@ -33,7 +33,7 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.alignment import first_true, real_arrays, refuse, sum_columns
+from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import added
 from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut

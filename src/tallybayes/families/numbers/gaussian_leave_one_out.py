@@ -18,7 +18,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Reals
-from tallybayes.families.alignment import refuse
+from tallybayes.families.block_arrays import refuse
 from tallybayes.families.family import Codes32, Family, Floats
 from tallybayes.families.leave_one_out_scores import BlockScore
 from tallybayes.families.numbers.gaussian_moments import GaussianPrior

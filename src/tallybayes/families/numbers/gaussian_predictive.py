@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
 from tallybayes.families.predictive import Floats, Score
 

@@ -24,7 +24,7 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import SMALL, in_threads, n_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
-from tallybayes.families.alignment import first_true, real_arrays, refuse
+from tallybayes.families.block_arrays import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import added
 from tallybayes.families.numbers.histogram_buckets import (
@@ -41,7 +41,7 @@ from tallybayes.families.numbers.histogram_predictive import (
     frequency_predictive,
     predictive_at,
 )
-from tallybayes.families.numbers.waiting_rows import WaitingRows
+from tallybayes.families.numbers.pending_rows import PendingRows
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT
 
@@ -104,9 +104,9 @@ class Histogram(Family[Grid, HistogramPrior]):
             parts[0].prepare(part, 1)()
         return parts[0]
 
-    def adder(self, tally: Grid, values: Floats) -> WaitingRows:
+    def adder(self, tally: Grid, values: Floats) -> PendingRows:
         """Rows wait: every change of the cells writes all of them anew."""
-        return WaitingRows(self, tally, values)
+        return PendingRows(self, tally, values)
 
     def without(self, tally: Grid, columns: Sequence[Reals], codes: Codes32, weights: Weights) -> Grid:
         """Look up the cells of the rows among those of the tally, unless they have weights or the table is large."""

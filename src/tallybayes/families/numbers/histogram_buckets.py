@@ -204,7 +204,5 @@ def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Weights)
     strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != keys)) if len(cells) else at
     if len(strange):
         raise never_learned(tally.features[0], int(rows[strange[0]]))
-    own_values = Values(number, len(cells), codes, tally.n_classes, weights)
-    return discrete(
-        own_values, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False
-    )
+    column = Values(number, len(cells), codes, tally.n_classes, weights)
+    return discrete(column, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False)

@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.numbers.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares

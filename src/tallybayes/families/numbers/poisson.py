@@ -20,7 +20,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.alignment import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Values, left

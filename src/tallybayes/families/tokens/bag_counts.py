@@ -74,8 +74,8 @@ def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
     place, group = np.unique(bag.indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
-    own_weights = None if weights is None else weights[row[kept]]
-    return place, Exact.summed(amount[kept], group, len(place), weights=own_weights)
+    entry_weights = None if weights is None else weights[row[kept]]
+    return place, Exact.summed(amount[kept], group, len(place), weights=entry_weights)
 
 
 def dense_tables(bag: Bag, codes: Codes32, n_classes: int) -> tuple[list[Integers] | None, Floats]:

@@ -46,7 +46,7 @@ class Presence:
     def scores(self, table: Floats, bag: Bag, codes: Codes32, weights: Floats, k: float) -> Floats:
         """Log P(bag | class), (bags, classes), each without itself; table: the bags with each token, by class."""
         every, n_rows, lengths = self.absent(self.bags, k), len(codes), np.diff(bag.indptr)
-        own_bags = self.bags[codes] - weights
+        class_bags = self.bags[codes] - weights
         without = {
             (code, weight): self.absent(np.maximum(self.bags - weight, 0.0), k)[code]
             for code, weight in set(zip(codes.tolist(), weights.tolist(), strict=True))
@@ -54,17 +54,17 @@ class Presence:
         row = np.repeat(np.arange(n_rows), lengths)
         at = (np.arange(len(row)), codes[row])
         seen = table[bag.indices]
-        log_before = np.log((np.maximum(own_bags[row] - seen[at], 0.0) + k) / (own_bags[row] + 2 * k))
+        log_before = np.log((np.maximum(class_bags[row] - seen[at], 0.0) + k) / (class_bags[row] + 2 * k))
         seen[at] -= weights[row]
         known = seen.sum(axis=1) > 1e-9
         bags = np.repeat(self.bags[None], len(row), axis=0)
-        bags[at] = own_bags[row]
+        bags[at] = class_bags[row]
         yes, no = seen + k, np.maximum(bags - seen, 0.0) + k
         n_gone = np.bincount(row, ~known, n_rows)
         result = every[None] - n_gone[:, None] * np.log((self.bags + k) / (self.bags + 2 * k))
         log_without = np.array([without[pair] for pair in zip(codes.tolist(), weights.tolist(), strict=True)])
-        log_own_no = np.where(known, np.log(no[at] / (own_bags[row] + 2 * k)), 0.0)
-        result[np.arange(n_rows), codes] = log_without + np.bincount(row, log_own_no - log_before, n_rows)
+        log_class_no = np.where(known, np.log(no[at] / (class_bags[row] + 2 * k)), 0.0)
+        result[np.arange(n_rows), codes] = log_without + np.bincount(row, log_class_no - log_before, n_rows)
         odds = np.where(known[:, None], np.log(yes) - np.log(no), 0.0)
         return result + np.stack([np.bincount(row, part, n_rows) for part in odds.T], axis=1)
 
@@ -166,11 +166,11 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
     left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, SlotSums(words.store, used), logs)
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
-    own_factor = None if factor is None else factor[used]
-    left.scores(column, own_factor, 0, 0)  # fills what all threads need
+    used_factor = None if factor is None else factor[used]
+    left.scores(column, used_factor, 0, 0)  # fills what all threads need
 
     def score(out: Floats, start: int, stop: int) -> None:
-        part = left.scores(column, own_factor, start, stop)
+        part = left.scores(column, used_factor, start, stop)
         out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
 
     return score

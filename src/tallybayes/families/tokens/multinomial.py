@@ -48,11 +48,11 @@ class BagFamily(TokenFamily):
         for name, bag in zip(features, columns, strict=True):
             if self.options.variant == "presence" and bag.amounts is not None:
                 bag = dataclasses.replace(bag, amounts=(bag.amounts != 0).astype(np.float64))
-            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            bag, own_codes, own_weights = each_once(bag, own_codes, n_classes, weights)
-            check_products(name, bag, own_weights)
-            tokens[name], own_lengths = counted_bags(name, bag, own_codes, n_classes, own_weights)
-            lengths.append(own_lengths)
+            bag_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            bag, bag_codes, bag_weights = each_once(bag, bag_codes, n_classes, weights)
+            check_products(name, bag, bag_weights)
+            tokens[name], bag_lengths = counted_bags(name, bag, bag_codes, n_classes, bag_weights)
+            lengths.append(bag_lengths)
         return TokenTally(tokens, add_columns(lengths, n_classes), Vocabulary.empty(KeyIndex(), n_classes, BAG_KINDS))
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:

@@ -251,13 +251,13 @@ class Text(TokenFamily):
         tokens, lengths = {}, []
         for name, bag in zip(features, columns, strict=True):
             bag = bag.expanded()
-            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            own_codes = np.ascontiguousarray(own_codes, np.int32)
+            bag_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            bag_codes = np.ascontiguousarray(bag_codes, np.int32)
             if weights is None:
-                tokens[name], length = self._counted(bag, own_codes, n_classes)
+                tokens[name], length = self._counted(bag, bag_codes, n_classes)
             else:
-                tokens[name], length = self._weighted(bag, own_codes, n_classes, weights)
-            lengths.append(lengths_by_class(name, length, own_codes, n_classes, weights))
+                tokens[name], length = self._weighted(bag, bag_codes, n_classes, weights)
+            lengths.append(lengths_by_class(name, length, bag_codes, n_classes, weights))
         model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
         return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
 

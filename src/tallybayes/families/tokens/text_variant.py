@@ -28,8 +28,8 @@ import numpy as np
 
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.families.temperature import Tempered
-from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
 from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.variant_evaluation import ScoringCandidate, VariantEvaluation
 from tallybayes.tally import TokenTally
 
 __all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "VariantChoice", "choose"]
@@ -81,18 +81,18 @@ def choose(
     if len(in_use) < len(n_rows):
         words = words.with_classes(np.where(n_rows > 0, np.cumsum(n_rows > 0) - 1, -1), len(in_use))
     codes = np.searchsorted(in_use, documents.codes).astype(np.int32)
-    trial = DocumentTrial(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
+    evaluation = VariantEvaluation(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
     order, two_classes = list(structures), len(in_use) == 2
     if two_classes:  # words before pairs, and log last
         order.sort(key=lambda options: (options.scored_ngrams != structures[0].scored_ngrams, options.tf == "log"))
-    return _Rounds(trial, order, k, toggles=toggles, two_classes=two_classes).chosen()
+    return _Rounds(evaluation, order, k, toggles=toggles, two_classes=two_classes).chosen()
 
 
 @dataclass(eq=False)
 class _Rounds:
     """The rounds of a selection."""
 
-    trial: DocumentTrial
+    evaluation: VariantEvaluation
     structures: list[TokenOptions]
     k: float | None
     toggles: bool = field(kw_only=True)
@@ -107,7 +107,7 @@ class _Rounds:
         for number, share in enumerate(_SHARES):
             tried |= set(candidates)
             candidates = sorted(dict.fromkeys(candidates), key=self._order)
-            part = self.trial.first(PAIRS // share, *_ROUNDS[number])
+            part = self.evaluation.first(PAIRS // share, *_ROUNDS[number])
             results = part.evaluated(candidates)
             ranked = _ranked(results, part)
             if number < len(_SHARES) - 1:
@@ -167,26 +167,26 @@ class _Rounds:
         return int(options.idf) + int(not usual_balance), place, distance, candidate.k
 
 
-def _ranked(results: list[Tempered], trial: DocumentTrial) -> list[int]:
+def _ranked(results: list[Tempered], evaluation: VariantEvaluation) -> list[int]:
     """The numbers of the candidates, the best first, by the product of log loss and error rate."""
-    log_loss = np.array([trial.mean(result.losses) for result in results])
-    error = np.array([trial.mean(result.errors) for result in results])
-    product = log_loss * (error + _ERRORS / len(trial))
+    log_loss = np.array([evaluation.mean(result.losses) for result in results])
+    error = np.array([evaluation.mean(result.errors) for result in results])
+    product = log_loss * (error + _ERRORS / len(evaluation))
     order: list[int] = np.argsort(np.where(np.isnan(product), np.inf, product), kind="stable").tolist()
     return order
 
 
-def _as_good(results: list[Tempered], best: int, trial: DocumentTrial) -> int:
+def _as_good(results: list[Tempered], best: int, evaluation: VariantEvaluation) -> int:
     """The first candidate, in the order of preference, that is as good as the best within two standard errors.
 
     Log losses and errors are taken relative to those of the best: their sum changes as the logarithm of the product.
     """
-    log_loss = trial.mean(results[best].losses) + 1e-9
-    error = trial.mean(results[best].errors) + _ERRORS / len(trial)
+    log_loss = evaluation.mean(results[best].losses) + 1e-9
+    error = evaluation.mean(results[best].errors) + _ERRORS / len(evaluation)
     for i, result in enumerate(results):
         worse = (result.losses - results[best].losses) / log_loss
         worse = worse + (result.errors.astype(float) - results[best].errors) / error
-        mean = trial.mean(worse)
-        if mean <= _NEAR * np.sqrt(trial.mean((worse - mean) ** 2) / len(trial)):
+        mean = evaluation.mean(worse)
+        if mean <= _NEAR * np.sqrt(evaluation.mean((worse - mean) ** 2) / len(evaluation)):
             return i
     return best

@@ -36,7 +36,7 @@ from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
 
-_FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
+_TIMES_FEWER = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
 
 Slots = Integers
 
@@ -247,7 +247,7 @@ class TokenWeights:
         indices, slots, used = bag.indices, None, self._used
         size = self.words.n_slots if used is None else len(used[0])
         self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
-        if self._scoring is None and self._n_scored * _FEW < size:
+        if self._scoring is None and self._n_scored * _TIMES_FEWER < size:
             slots, indices = distinct(indices, self.words.n_slots)
         elif used is not None:
             slots, indices = used[0], used[1][indices]
@@ -273,7 +273,7 @@ class TokenWeights:
     def _used(self) -> tuple[Slots, Integers32] | None:
         """The slots in use and where each is among them, if most tokens are counted but not scored."""
         words = self.words
-        if words.index.lexicon is None or words.n_keys * _FEW >= words.n_slots:
+        if words.index.lexicon is None or words.n_keys * _TIMES_FEWER >= words.n_slots:
             return None
         used = np.flatnonzero(words.store.live)
         place = np.zeros(words.n_slots, np.int32)

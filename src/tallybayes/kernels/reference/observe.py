@@ -249,14 +249,14 @@ def sum_bags(
     row = np.concatenate([np.zeros(indptr[0], np.int64), row])  # entries before the first row belong to none
     is_kept = (codes[row] >= first) & (codes[row] < last)
     kept = np.flatnonzero(is_kept & (np.arange(len(row)) >= indptr[0]))
-    own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
-    values = own_amounts.astype(np.float64)
-    if own_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
-        whole = own_amounts.astype(np.int64)
+    kept_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
+    values = kept_amounts.astype(np.float64)
+    if kept_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
+        whole = kept_amounts.astype(np.int64)
         upper = whole >> 32 << 32
         values = np.concatenate([upper, whole - upper]).astype(np.float64)
         kept = np.concatenate([kept, kept])
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
-    own_weights = None if weights is None else weights[row[kept]]
-    digits, low = sum_groups(values, own_weights, groups, (last - first) * n_tokens)
+    entry_weights = None if weights is None else weights[row[kept]]
+    digits, low = sum_groups(values, entry_weights, groups, (last - first) * n_tokens)
     return digits.reshape(last - first, n_tokens, digits.shape[-1]), low

@@ -25,7 +25,7 @@ from tallybayes.families.tokens.token_weights import TokenWeights, integer_amoun
 from tallybayes.tally import Vocabulary
 from tallybayes.tally.slot_sums import SlotSums
 
-__all__ = ["DocumentTrial", "ScoringCandidate"]
+__all__ = ["ScoringCandidate", "VariantEvaluation"]
 
 _CELLS = 2**22  # (token, class) pairs of the sample at most, to limit memory
 
@@ -47,7 +47,7 @@ class _Scored:
     bags: LeaveOneOutBags
 
 
-class DocumentTrial:
+class VariantEvaluation:
     """Candidates evaluated on documents.
 
     words, n_rows: the sums of all documents, and documents by class, (classes,); bag, codes, weights: of the sample;
@@ -65,12 +65,12 @@ class DocumentTrial:
             self._bag = bag.take(np.arange(self._n))
         self._every_code, self._every_weight = codes[: self._n], weights[: self._n]
         self._scored: dict[tuple[int, bool], _Scored] = {}
-        self._found_on: dict[int, dict[ScoringCandidate, Tempered]] = {}  # by the number of documents
+        self._results: dict[int, dict[ScoringCandidate, Tempered]] = {}  # by the number of documents
 
     def __len__(self) -> int:
         return self._n
 
-    def first(self, n_pairs: int, least: int, most: int) -> DocumentTrial:
+    def first(self, n_pairs: int, least: int, most: int) -> VariantEvaluation:
         """The first documents with so many (document, token) pairs, from `least` to `most`, as far as there are."""
         n = max(least, int(np.searchsorted(self._bag.indptr, n_pairs, side="right")) - 1)
         part = copy(self)
@@ -91,7 +91,7 @@ class DocumentTrial:
 
     def evaluated(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
         """Every candidate at its best temperature."""
-        known = self._found_on.setdefault(self._n, {})
+        known = self._results.setdefault(self._n, {})
         new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in known]
         for candidate in new:
             self._prepare(candidate.options).bags.sums.whole(KIND_OF[candidate.options.tf])  # which threads share
@@ -135,8 +135,8 @@ class DocumentTrial:
             counts, ends = integer_amounts(self._bag), np.ascontiguousarray(self._bag.indptr, np.int64)
             logs = kernels.active.log_amounts(ends, counts, options.unit)[kept] * 2.0**-30
             used, indices = distinct(self._bag.indices[kept], len(self._slots))
-            own_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
-            bag, slots = Bag(own_ends, indices, counts[kept], ()), self._slots[used]
+            scored_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
+            bag, slots = Bag(scored_ends, indices, counts[kept], ()), self._slots[used]
             sums = words, self._n_rows, bag, self._every_code, self._every_weight, SlotSums(words.store, slots), logs
             self._scored[key] = _Scored(words, slots, LeaveOneOutBags(*sums))
         return self._scored[key]
