@@ -23,7 +23,7 @@ def test_replaced_cells_are_those_of_a_dict(before, change, scale, known_only):
     change = {key: value for key, value in change.items() if key in before} if known_only else change
     table, part = table_of(before, scale), table_of(change, scale)
     kept = table.sums["counts"].floats().tolist()
-    found = table.replaced(part.cells, part.sums)
+    found = table.with_sums(part.cells, part.sums)
     expected = {key: value for key, value in (before | change).items() if value}
     assert found.cells.tolist() == sorted(expected)
     assert found.sums["counts"] == table_of(expected, scale).sums["counts"]

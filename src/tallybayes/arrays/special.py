@@ -17,20 +17,20 @@ def _special() -> Any:
     return special
 
 
-def _imported_when_called(name: str) -> Callable[..., Any]:
+def _import_when_called(name: str) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         return getattr(_special(), name)(*arguments, **options)
 
     return call
 
 
-gammaln = _imported_when_called("gammaln")
-digamma = _imported_when_called("psi")
-polygamma = _imported_when_called("polygamma")
-betaincinv = _imported_when_called("betaincinv")  # quantiles of the beta distribution
-gammaincinv = _imported_when_called("gammaincinv")  # of the gamma distribution with rate 1
-stdtrit = _imported_when_called("stdtrit")  # of Student's t
-ndtri = _imported_when_called("ndtri")  # of the normal distribution
+gammaln = _import_when_called("gammaln")
+digamma = _import_when_called("psi")
+polygamma = _import_when_called("polygamma")
+betaincinv = _import_when_called("betaincinv")  # quantiles of the beta distribution
+gammaincinv = _import_when_called("gammaincinv")  # of the gamma distribution with rate 1
+stdtrit = _import_when_called("stdtrit")  # of Student's t
+ndtri = _import_when_called("ndtri")  # of the normal distribution
 
 
 def logsumexp(values: ArrayLike, axis: int | None = None) -> Any:

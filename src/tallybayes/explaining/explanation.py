@@ -200,7 +200,7 @@ class Explanation(ResultView):
         """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed."""
         if len(self.classes) < 2:
             return data_frame([], ["column", "value", "decibans"])
-        parts = self._ordered_odds(*self.sides(positive, against))
+        parts = self._sort_odds(*self.sides(positive, against))
         values = {"": None, **self.values}
         return data_frame(
             [
@@ -218,7 +218,7 @@ class Explanation(ResultView):
         """
         return text_view(self._parts(positive, against, units=units))
 
-    def _ordered_odds(self, best: Any, other: Any) -> dict[str, float]:
+    def _sort_odds(self, best: Any, other: Any) -> dict[str, float]:
         """The contributions to the log odds: the prior (key ''), then the columns, the largest first."""
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
@@ -232,13 +232,13 @@ class Explanation(ResultView):
         if len(classes) == 1:
             return [f"{classes[0]}: the only class"]
         best, other = self.sides(positive, against)
-        parts = self._ordered_odds(best, other)
+        parts = self._sort_odds(best, other)
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
         rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
         with np.errstate(invalid="ignore"):
             total = self.log_score[classes.index(best)] - self.log_score[classes.index(other)]
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
-        if (needed := self._needed(best)) is not None:
+        if (needed := self._threshold_odds(best)) is not None:
             rows.append(["threshold", "", signed(needed * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
@@ -250,7 +250,7 @@ class Explanation(ResultView):
         words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
-    def _needed(self, positive: Any) -> float | None:
+    def _threshold_odds(self, positive: Any) -> float | None:
         """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""
         posterior = self.posterior
         rule = None if posterior is None else posterior.decision
@@ -317,7 +317,7 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
         plain = {name: part for name, part in parts.items() if name not in derived}
         return plain, DerivedParts.of(schema, predictives, columns) if derived else None
 
-    batches = snapshot.worked_batches(data, work)
+    batches = snapshot.map_batches(data, work)
     explanations: list[Explanation] = []
     for table, (plain, cells) in batches:
         explanations += _explain_batch(snapshot, plain, cells, table)
@@ -328,7 +328,7 @@ def _explain_batch(
     snapshot: Snapshot, plain: dict[str, Floats], derived: DerivedParts | None, table: Table
 ) -> list[Explanation]:
     """The explanation of every row of a table, given the contributions of its columns to the log score."""
-    scorer, parts = snapshot.scorer, plain if derived is None else derived.added_to(plain)
+    scorer, parts = snapshot.scorer, plain if derived is None else derived.add_to(plain)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     named = {} if derived is None else derived.named

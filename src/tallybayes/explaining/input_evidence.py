@@ -107,7 +107,7 @@ class DerivedParts:
                 derived.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
         return cls(tuple(derived)) if derived else None
 
-    def added_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    def add_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
         """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
         result = dict(parts)
         for column in self.derived:

@@ -25,16 +25,16 @@ from tallybayes.arrays.column import Bag
 from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamma, stdtrit
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.predictive import Floats
-from tallybayes.families.shrinkage import by_group, matched_beta
+from tallybayes.families.shrinkage import by_group, match_beta
 from tallybayes.kernels.binning_runs import counts_of_runs, forward_backward
 from tallybayes.kernels.densities import log_events, log_gamma_ratio
 
 __all__ = [
     "absence_cumulants",
-    "averaged_binnings",
     "bag_cumulants",
     "beta_cumulants",
     "beta_interval",
+    "beta_of_binnings",
     "check_posterior",
     "events_cumulants",
     "gamma_cumulants",
@@ -207,7 +207,7 @@ def presence_cumulants(
     return np.asarray(result)
 
 
-def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
+def beta_of_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
     """The Beta of P(class | bucket), averaged over all binnings, as alpha and total, (buckets, classes)."""
     here = counts.sum(axis=0) > 0
     counts_here = counts[:, here]
@@ -219,4 +219,4 @@ def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Flo
     first, second = np.zeros_like(counts), np.zeros_like(counts)
     for b in range(len(counts_here)):
         first[b, here], second[b, here] = (part[: b + 1, b + 1 :].sum(axis=(0, 1)) for part in (once, twice))
-    return matched_beta(first, second)
+    return match_beta(first, second)

@@ -23,7 +23,7 @@ from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
-from tallybayes.families.leave_one_out_scores import added, never_learned
+from tallybayes.families.leave_one_out_scores import as_score, never_learned
 from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, RowScore, Score, Smoothing, Unseen
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.tally.tally import Tally
@@ -232,7 +232,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
             part = tally.only((name,))
             part_prior = None if prior is None else self.held(part, self.part_of(prior, number))
-            scores.append(added(self.leave_one_out_by_subtraction(part, part_prior, column, codes, weights)))
+            scores.append(as_score(self.leave_one_out_by_subtraction(part, part_prior, column, codes, weights)))
         return scores
 
     def leave_one_out_by_subtraction(

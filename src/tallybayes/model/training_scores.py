@@ -147,7 +147,7 @@ def _log_proba(own: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
     if own.classes:
         batches = own.log_proba_batches(table, calibrated=calibrated)
-        result[:, positions(own.classes, whole.classes)] = own.joined(part for _, part in batches)
+        result[:, positions(own.classes, whole.classes)] = own.join(part for _, part in batches)
     n_absent = len(whole.classes) - len(own.classes)
     if not own.classes:
         result[:] = -np.log(n_absent)

@@ -72,7 +72,7 @@ class MissingEvidence:
 
     def bind(self, columns: Mapping[str, Column]) -> Score:
         """Prepare to score columns: add to rows with missing values what they differ by from rows without."""
-        return self._bound([is_missing(columns[name]) for name in self.names])
+        return self._bind_gaps([is_missing(columns[name]) for name in self.names])
 
     def bind_matrix(self, values: Floats, places: Sequence[int]) -> Score:
         """The same for a matrix that is filled later; places: the columns of the matrix. Missing is NaN."""
@@ -80,11 +80,11 @@ class MissingEvidence:
         def score(out: Floats, start: int, stop: int) -> None:
             gaps = np.isnan(values[start:stop, places])
             if gaps.any():
-                self._bound(list(gaps.T))(out[start:stop], 0, stop - start)
+                self._bind_gaps(list(gaps.T))(out[start:stop], 0, stop - start)
 
         return score
 
-    def _bound(self, gaps: Sequence[Booleans]) -> Score:
+    def _bind_gaps(self, gaps: Sequence[Booleans]) -> Score:
         used = [j for j, gap in enumerate(gaps) if gap.any()]
         lines = np.ascontiguousarray((self.log_missing - self.log_present)[used])
         codes = [gaps[j].view(np.int8) - np.int8(1) for j in used]  # 0 where missing, -1 elsewhere

@@ -30,7 +30,7 @@ __all__ = [
     "answer_codes",
     "answers",
     "log_marginal",
-    "log_normalised",
+    "normalise_log_scores",
     "warn_ruled_out",
 ]
 
@@ -128,7 +128,7 @@ def log_marginal(log_joint: Floats) -> Floats:
         return np.asarray(logsumexp(log_joint, axis=1))
 
 
-def log_normalised(log_score: Floats) -> Floats:
+def normalise_log_scores(log_score: Floats) -> Floats:
     """Log P(class | row) from log scores, (rows, classes); -inf throughout where every class is ruled out."""
     out = np.array(log_score, np.float64, order="C")
     kernels.active.log_softmax(out, 0, len(out))

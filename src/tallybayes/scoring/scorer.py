@@ -25,7 +25,7 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, RowScore, Score, Smoothing
 from tallybayes.scoring.missing_evidence import MissingEvidence
-from tallybayes.scoring.weighted_predictive import corrected_parts, unweighted, with_column_weights
+from tallybayes.scoring.weighted_predictive import corrected_parts, remove_weights, with_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -88,9 +88,9 @@ class Scorer:
                 for predictive in predictives
             )
         missing = _missing_evidence(total, state, shares)
-        return cls(labels, _moved(shares, labels, settings), predictives, blocks, shares, missing)
+        return cls(labels, _shift_prior(shares, labels, settings), predictives, blocks, shares, missing)
 
-    def renewed(self, state: ModelState) -> Scorer:
+    def renew(self, state: ModelState) -> Scorer:
         """The scorer of the same state after rows of its labels were added to its sums in place."""
         return (
             Scorer._derived(state, state.statistics, self.classes, self.blocks)
@@ -105,7 +105,7 @@ class Scorer:
             id(block.tally) in blocks for block in self.blocks
         )
 
-    def renewed_prior(self, state: ModelState) -> Floats:
+    def renew_prior(self, state: ModelState) -> Floats:
         """Log P(c) of such a state."""
         return log_class_prior(self.classes, state.statistics.class_rows.floats(), state.settings)
 
@@ -123,7 +123,7 @@ class Scorer:
     @staticmethod
     def blocks_of(state: ModelState, total: SufficientStatistics) -> tuple[Block, ...]:
         """The columns of a state that are derived together; total: its sums over the labels in use."""
-        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        filled = ((family, _drop_empty_columns(tally)) for family, tally in total.blocks.items())
         return tuple(
             block
             for counted, tally in filled
@@ -135,7 +135,7 @@ class Scorer:
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
         return {
-            name: (predictive if weighted else unweighted(predictive)).part(number)
+            name: (predictive if weighted else remove_weights(predictive)).part(number)
             for predictive in self.predictives
             for number, name in enumerate(predictive.features)
         }
@@ -162,13 +162,13 @@ class Scorer:
 
     def log_score(self, columns: Columns, n_rows: int) -> Floats:
         """The log score of every row, (rows, classes)."""
-        return self.finished(columns, n_rows)[0]
+        return self.score_and_finish(columns, n_rows)[0]
 
     def without_prior(self) -> Scorer:
         """The scorer of the columns alone."""
         return replace(self, log_prior=np.zeros_like(self.log_prior))
 
-    def finished(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
+    def score_and_finish(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
         """The log score after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
         if self.missing is not None:
@@ -255,7 +255,7 @@ def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares
     return evidence.weighted(weights.missing_table(evidence.names, total.labels), log_shares)
 
 
-def _filled(tally: Tally) -> Tally:
+def _drop_empty_columns(tally: Tally) -> Tally:
     """The columns that have values: one without any contributes nothing."""
     if tally.is_full():
         return tally
@@ -277,10 +277,10 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
     Weights of classes are factors of the prior, not of the counts: a weight of the rows of a class would change nothing
     else but the smoothing, and the counts stay those of the data.
     """
-    return _moved(_log_class_prior(classes, counts, settings), classes, settings)
+    return _shift_prior(_log_class_prior(classes, counts, settings), classes, settings)
 
 
-def _moved(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
+def _shift_prior(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
     """A class prior moved by offsets and class weights."""
     weights, moved = settings.column_weights, log_prior
     if weights is not None and weights.offsets and not (weights.fitted_on and settings.class_prior != "empirical"):

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 
-__all__ = ["WeightedPredictive", "corrected_parts", "unweighted", "weighted_score", "with_column_weights"]
+__all__ = ["WeightedPredictive", "corrected_parts", "remove_weights", "weight_score", "with_column_weights"]
 
 Corrections = Mapping[str, tuple[Sequence[str], Floats]]  # tokens, and their corrections (tokens, classes), by column
 
@@ -81,7 +81,7 @@ class WeightedPredictive(Predictive):
         if self.folded is not None:
             return self.folded.bind(columns)
         parts = [
-            weighted_score(self.scored.part(j).bind([column]), weights, self.log_prior)
+            weight_score(self.scored.part(j).bind([column]), weights, self.log_prior)
             for j, (column, weights) in enumerate(zip(columns, self.weights, strict=True))
             if weights.any()
         ]
@@ -101,7 +101,7 @@ class WeightedPredictive(Predictive):
             if weights.any():
                 if (inner := self.inner.part(j).bind_matrix(values[:, j : j + 1])) is None:
                     return None
-                parts.append(weighted_score(inner, weights, self.log_prior))
+                parts.append(weight_score(inner, weights, self.log_prior))
 
         def score(out: Floats, start: int, stop: int) -> None:
             for part in parts:
@@ -144,7 +144,7 @@ class WeightedPredictive(Predictive):
         return ", ".join(text for text in (self.inner.note(number), weight, correction) if text)
 
 
-def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
+def weight_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
     """A score times weights (classes,); a weight of 0 contributes nothing.
 
     log_prior: (classes,) or of every row, (rows, classes): the contribution is centred where weights differ.
@@ -157,7 +157,7 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
         before = part.copy()
         part[:] = 0.0
         score(out, start, stop)
-        scaled_part = weighted_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
+        scaled_part = weight_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
         np.add(before, scaled_part, out=part)
 
     return scaled
@@ -191,6 +191,6 @@ def corrected_parts(predictive: Predictive) -> dict[str, tuple[Predictive, Predi
     return {name: (predictive.scored.part(j), predictive.inner.part(j)) for name, j in numbers.items()}
 
 
-def unweighted(predictive: Predictive) -> Predictive:
+def remove_weights(predictive: Predictive) -> Predictive:
     """A predictive without weights."""
     return predictive.inner if isinstance(predictive, WeightedPredictive) else predictive

@@ -8,8 +8,8 @@ cost of learning one row is in proportion to the row.
 Single rows of categories are counted in an open table instead: a dense array (slots, classes) with room for new keys.
 
 Several threads may read a store at the same time: readers replace the pair (arrays, overlay) as a whole by an equal
-one, so that each of them works on a consistent pair. Only `put` and the caller of `opened` change anything; nobody may
-read meanwhile.
+one, so that each of them works on a consistent pair. Only `put` and the caller of `open_table` change anything; nobody
+may read meanwhile.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class CellTable:
             result[kind] = Exact(digits, part.low)
         return result
 
-    def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
+    def with_sums(self, cells: Slots, sums: KindSums) -> CellTable:
         """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
         n, place = len(self.cells), np.searchsorted(self.cells, cells)
         known, there = np.append(self.cells, -1)[place] == cells, next(iter(sums.values())).nonzero()
@@ -169,7 +169,7 @@ class CellStore:
         if overlay:
             cells = np.array(sorted(overlay), np.int64)
             sums = np.array([overlay[cell] for cell in cells.tolist()], np.int64)
-            table = table.replaced(cells, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(self.kinds)})
+            table = table.with_sums(cells, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(self.kinds)})
             self._state = (table, {})
         return table
 
@@ -309,7 +309,7 @@ class CellStore:
             if len(overlay) > max(_OVERLAY, len(table.cells) // _SHARE):
                 self.table()
         else:
-            self._state = (self.table().replaced(cells, after), {})
+            self._state = (self.table().with_sums(cells, after), {})
         return slots
 
     def _account(self, change: CellChange) -> tuple[Slots, Slots]:
@@ -335,7 +335,7 @@ class CellStore:
         """The open table (slots, classes), to be read until the next change; None if it is not open."""
         return self._dense if self._room is not None else None
 
-    def opened(self, n_slots: int) -> Integers:
+    def open_table(self, n_slots: int) -> Integers:
         """The sums as a dense table (slots, classes) that the caller may change; only for one kind, of integers."""
         dense = self._dense
         if self._room is None or dense is None or len(self._room) < n_slots:
@@ -352,8 +352,8 @@ class CellStore:
         assert self._dense is not None
         return self._dense
 
-    def counted(self, slot: int) -> bool:
-        """Take note that the caller of `opened` has counted the first of a cell; whether it is the slot's first."""
+    def count_first(self, slot: int) -> bool:
+        """Take note that the caller of `open_table` has counted the first of a cell; whether it is the slot's first."""
         live, n_in_use = self._used()
         if len(live) <= slot:
             live = np.concatenate([live, np.zeros(slot + 64 - len(live), np.int32)])

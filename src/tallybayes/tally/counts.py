@@ -14,7 +14,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
-from tallybayes.arrays.axis import merged, positions, sort_keys
+from tallybayes.arrays.axis import merge_keys, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import CLASS_BITS, CellStore, CellTable, cell_arrays, cells_from_arrays, same_arrays
 from tallybayes.tally.exact import Exact, check_counts, check_totals, require
@@ -243,10 +243,10 @@ class Counts(Tally):
 
     def count_row(self, values: Floats, code: int) -> bool:
         """Count one row of class `code` in place: the slot of its key in every column, NaN where it is missing."""
-        dense, totals = self._opened()
+        dense, totals = self._open_table()
         if kernels.active.count_value_row(dense, totals, values, code):
             for slot in values[~np.isnan(values)].astype(np.int64).tolist():
-                if dense[slot, code] == 1 and self.store.counted(slot):  # it was 0
+                if dense[slot, code] == 1 and self.store.count_first(slot):  # it was 0
                     self._keys_in_use[self.column_of[slot]] += 1
         return True
 
@@ -259,15 +259,15 @@ class Counts(Tally):
         if (slot := self.index[feature].get(key, -1)) < 0:
             slot = len(self.key_of)
             self._add_keys([(feature, key)])
-            self._opened()
+            self._open_table()
         return slot
 
-    def _opened(self) -> tuple[Integers, Integers]:
+    def _open_table(self) -> tuple[Integers, Integers]:
         """The counts as a dense table (slots, classes) that may be changed in place, and the totals as well."""
         if self._open_totals is None or self.store.open_counts() is None:
             self._open_totals = totals = self._amounts().digits[..., 0]
             self.totals = {name: Exact(totals[i][:, None]) for i, name in enumerate(self.features)}
-        return self.store.opened(len(self.key_of)), self._open_totals
+        return self.store.open_table(len(self.key_of)), self._open_totals
 
     # Adding and subtracting
 
@@ -281,7 +281,7 @@ class Counts(Tally):
             known = len(self.key_of)
             feature, key = (self.column_of[slot], self.key_of[slot]) if slot < known else new[slot - known]
             raise not_learned(repr(key), feature)
-        features = tuple(merged(self.features, other.features))
+        features = tuple(merge_keys(self.features, other.features))
         none = Exact.zeros(self.n_classes)
         totals = {
             name: self.totals.get(name, none) + (total if sign > 0 else -total) for name, total in other.totals.items()

@@ -20,7 +20,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Indices, Integers, Integers32
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.arrays.token_rules import packed, unpacked
+from tallybayes.arrays.token_rules import pack_strings, unpack_strings
 from tallybayes.tally.tally import plain
 
 __all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "in_order", "index_of", "lexicon_of"]
@@ -126,7 +126,7 @@ class LexiconIndex:
     def find(self, keys: Any) -> Slots:
         """The slots of tokens (a sequence, a lexicon or another index), -1 for those that have none."""
         keys = keys.lexicon if isinstance(keys, LexiconIndex) else keys
-        tokens = keys.packed() if hasattr(keys, "packed") else packed(keys)
+        tokens = keys.packed() if hasattr(keys, "packed") else pack_strings(keys)
         slots: Integers32 = self.lexicon.find(*tokens)
         return slots.astype(np.int64)
 
@@ -136,7 +136,7 @@ class LexiconIndex:
 
     def add(self, keys: Iterable[Any]) -> None:
         """Give slots to tokens that have none."""
-        self.lexicon.add(*packed(keys))
+        self.lexicon.add(*pack_strings(keys))
 
     def keys(self, slots: Slots) -> list[Key]:
         """The tokens of slots."""
@@ -144,7 +144,7 @@ class LexiconIndex:
         if len(slots) * 4 < len(offsets):
             content = data.tobytes()
             return [content[offsets[i] : offsets[i + 1]].decode("utf-8", "replace") for i in slots.tolist()]
-        every = unpacked(data, offsets)
+        every = unpack_strings(data, offsets)
         return [every[i] for i in slots.tolist()]
 
     def n_words(self) -> Integers:
@@ -217,7 +217,7 @@ def lexicon_of(keys: Any) -> Any:
     if hasattr(keys, "tokenise"):
         return keys
     lexicon = kernels.active.Lexicon()
-    lexicon.add(*packed(str(key) for key in keys))
+    lexicon.add(*pack_strings(str(key) for key in keys))
     return lexicon
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.array_types import Integers
-from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.axis import merge_keys, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import (
     CLASS_BITS,
@@ -123,7 +123,7 @@ class TokenTally(Tally):
         commits.append(self.lengths.prepare(other.lengths, sign))
 
         def commit() -> None:
-            self.tokens = {name: tokens[name] for name in merged(tuple(self.tokens), tuple(new))}
+            self.tokens = {name: tokens[name] for name in merge_keys(tuple(self.tokens), tuple(new))}
             for step in commits:
                 step()
 
@@ -189,10 +189,10 @@ class TokenTally(Tally):
             start, stop = np.searchsorted(table.cells, [first << CLASS_BITS, last << CLASS_BITS])
             cells = table.cells[start:stop] - (first << CLASS_BITS)
             part = CellTable(cells, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
-            result.tokens[name] = result._restored(name, model_arrays.keys["keys"][first:last], part, n_classes)
+            result.tokens[name] = result._restore(name, model_arrays.keys["keys"][first:last], part, n_classes)
         return result
 
-    def _restored(self, name: str, keys: list[Any], table: CellTable, n_classes: int) -> Vocabulary:
+    def _restore(self, name: str, keys: list[Any], table: CellTable, n_classes: int) -> Vocabulary:
         """A vocabulary from a file, checked."""
         index = self.model.index
         if self._is_bag:

@@ -175,7 +175,7 @@ class Vocabulary:
 
     def prepare(self, other: Vocabulary, sign: int, column: str) -> Commit:
         """Check that `other` can be added or subtracted; the function returned does it."""
-        cells, sums, new = self._placed(other)
+        cells, sums, new = self._place(other)
         change = self.store.change(cells, sums, sign)
         if sign < 0 and self.has_pooled():
             change = self._with_pool(change, column)
@@ -197,7 +197,7 @@ class Vocabulary:
 
         return commit
 
-    def _placed(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
+    def _place(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
         """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
         table = other.store.table()
         if self.index.is_hashed or (other.index.lexicon is not None and other.index.lexicon is self.index.lexicon):

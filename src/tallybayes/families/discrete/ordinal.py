@@ -101,32 +101,32 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     def predictive(self, tally: Counts, prior: HistogramPrior) -> OrdinalPredictive:
         """The average over all runs."""
-        return OrdinalPredictive(tally, self.ranking, Histogram().predictive(self._ranked(tally), prior))
+        return OrdinalPredictive(tally, self.ranking, Histogram().predictive(self._count_ranks(tally), prior))
 
     def plug_in(self, tally: Counts) -> OrdinalPredictive:
         """Frequencies."""
-        return OrdinalPredictive(tally, self.ranking, Histogram().plug_in(self._ranked(tally)))
+        return OrdinalPredictive(tally, self.ranking, Histogram().plug_in(self._count_ranks(tally)))
 
     def evidence(self, tally: Counts, prior: HistogramPrior) -> Floats:
         """Of the classes given the ranks, summed over all ways to cut them into runs."""
-        return Histogram().evidence(self._ranked(tally), prior)
+        return Histogram().evidence(self._count_ranks(tally), prior)
 
     def independence(self, tally: Counts, prior: HistogramPrior) -> Floats:
         """Of the classes by their shares, the same for every rank."""
-        return Histogram().independence(self._ranked(tally), prior)
+        return Histogram().independence(self._count_ranks(tally), prior)
 
     def leave_one_out(
         self, tally: Counts, prior: HistogramPrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
     ) -> list[Score]:
         """As a histogram of the ranks."""
         ranks = [self.ranking.of_column(column) for column in columns]
-        return Histogram().leave_one_out(self._ranked(tally), prior, ranks, codes, weights)
+        return Histogram().leave_one_out(self._count_ranks(tally), prior, ranks, codes, weights)
 
     def held(self, tally: Counts, prior: HistogramPrior) -> HistogramPrior:
         """With what is chosen by evidence for a column."""
-        return Histogram().held(self._ranked(tally), prior)
+        return Histogram().held(self._count_ranks(tally), prior)
 
-    def _ranked(self, tally: Counts) -> Grid:
+    def _count_ranks(self, tally: Counts) -> Grid:
         """The counts by rank; a rank is a cell of its own."""
         ranking, cells, tables = self.ranking, [], []
         for name in tally.features:

@@ -51,7 +51,7 @@ class ValueOrder:
     def of_keys(self, keys: Sequence[Key]) -> Floats:
         """The ranks of keys, NaN for one that has none."""
         if self.ranks:
-            ranks = [self.ranks.get(_folded(shown(key)), np.nan) for key in keys]
+            ranks = [self.ranks.get(_fold(shown(key)), np.nan) for key in keys]
         else:
             ranks = [float(key) if self.is_number(key) else np.nan for key in keys]  # type: ignore[arg-type]
         result = np.array(ranks, np.float64)
@@ -87,8 +87,8 @@ class ValueOrder:
 
 @lru_cache(maxsize=256)
 def _order(values: tuple[str, ...]) -> ValueOrder:
-    return ValueOrder({_folded(value): rank for rank, value in enumerate(values)})
+    return ValueOrder({_fold(value): rank for rank, value in enumerate(values)})
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return text.strip().casefold()

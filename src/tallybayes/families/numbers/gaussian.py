@@ -35,15 +35,15 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
 from tallybayes.families.numbers.gaussian_moments import (
     GaussianPrior,
     StudentDerivation,
     digits_of,
     moments_of,
-    pooled_moments,
-    pooled_units,
+    pool_moments,
+    pool_units,
 )
 from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive
 from tallybayes.kernels.densities import posterior, student_tables
@@ -94,14 +94,14 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
-        if self.log or (sums := tally.opened(x=2, xx=4)) is None:
+        if self.log or (sums := tally.open_sums(x=2, xx=4)) is None:
             return None
         n, x, xx = (sums[name] for name in ("n", "x", "xx"))
         return partial(kernels.active.add_real_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
         """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""
-        return GaussianPrior(self.kappa, self.nu, *pooled_moments(tally), 0.0 if smoothing == np.inf else 1.0)
+        return GaussianPrior(self.kappa, self.nu, *pool_moments(tally), 0.0 if smoothing == np.inf else 1.0)
 
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
@@ -140,7 +140,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
-        units = pooled_units(tally)
+        units = pool_units(tally)
         mean, low, variance = moments = moments_of(tally, units)
         n = tally["n"].floats()
         if self.shared:
@@ -178,7 +178,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         if prior is not None and prior.share == 0:
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
-            return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
+            return [as_score(np.zeros((len(codes), tally.n_classes))) for _ in columns]
         data = (self.shared, self.log, columns, arrays, codes, weights, ())
         block: StudentLeaveOneOut | NormalLeaveOneOut
         if prior is None:

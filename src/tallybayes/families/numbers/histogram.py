@@ -26,10 +26,10 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
 from tallybayes.families.block_arrays import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
-    averaged,
+    average_shares,
     binning_scores,
     buckets_of,
     frequency_scores,
@@ -150,7 +150,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             if prior is None:
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
-                return added(np.zeros((len(codes), tally.n_classes)))
+                return as_score(np.zeros((len(codes), tally.n_classes)))
             held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
             return binning_scores(held, arrays[j], codes, weights)
 
@@ -171,7 +171,7 @@ class Histogram(Family[Grid, HistogramPrior]):
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        parts = _by_columns(tally, lambda part: averaged(buckets_of(part), prior.strengths, prior.rates)[3])
+        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior.strengths, prior.rates)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
     def independence(self, tally: Grid, prior: HistogramPrior) -> Floats:

@@ -16,7 +16,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.float_order import ordered
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import Lines, Values, discrete, never_learned, with_marks
+from tallybayes.families.leave_one_out_scores import Lines, Values, never_learned, score_discrete, with_marks
 from tallybayes.kernels.binning_runs import shares_at
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
@@ -24,7 +24,7 @@ from tallybayes.tally.grid import lowest_value
 __all__ = [
     "FixedBinning",
     "GridBuckets",
-    "averaged",
+    "average_shares",
     "binning_scores",
     "buckets_of",
     "cells_of",
@@ -94,7 +94,7 @@ def buckets_of(tally: Grid) -> GridBuckets:
     )
 
 
-def averaged(
+def average_shares(
     steps: GridBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
@@ -121,7 +121,7 @@ class FixedBinning:
     def of(cls, tally: Grid, strengths: tuple[float, ...], rates: tuple[float, ...]) -> FixedBinning:
         """Of a tally with one column."""
         steps = buckets_of(tally)
-        _, strength, rate, _ = averaged(steps, strengths, rates)
+        _, strength, rate, _ = average_shares(steps, strengths, rates)
         total = steps.counts.sum(axis=0)
         return cls(tally, steps, total / (total.sum() or 1.0), float(strength[0]), float(rate[0]))
 
@@ -159,7 +159,7 @@ def binning_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Wei
     known = np.asarray(steps.counts[lines.value, lines.code] >= lines.weight * (1 - 1e-9))
     table = held.log_mass[lines.value][:, None] + _log_ratios(held, lines)
     if not column.is_dense:
-        return column.scored(lines, table, known, name)
+        return column.score_table(lines, table, known, name)
     table, edges = with_marks(table, known), np.ascontiguousarray(steps.edges)
 
     def score(out: Floats, start: int, stop: int) -> None:
@@ -205,4 +205,6 @@ def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Weights)
     if len(strange):
         raise never_learned(tally.features[0], int(rows[strange[0]]))
     column = Values(number, len(cells), codes, tally.n_classes, weights)
-    return discrete(column, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False)
+    return score_discrete(
+        column, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False
+    )

@@ -23,7 +23,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.families.block_arrays import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import Values, left
+from tallybayes.families.leave_one_out_scores import Values, subtract_lines
 from tallybayes.kernels.densities import event_tables, log_events
 from tallybayes.tally import Exact, Sums
 
@@ -70,7 +70,7 @@ class Poisson(Family[Sums, PoissonPrior]):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
-        if (opened := tally.opened(log_factorial=2)) is None:
+        if (opened := tally.open_sums(log_factorial=2)) is None:
             return None
         n, x, logs = (opened[name] for name in ("n", "x", "log_factorial"))
         sums = (n.digits[..., 0], x.digits[..., 0], logs.digits, logs.low)
@@ -130,7 +130,7 @@ class Poisson(Family[Sums, PoissonPrior]):
             column = Values(value, len(distinct), codes, tally.n_classes, weights)
             lines = column.lines()
             events = distinct[lines.value]
-            n_left, known = left(np.broadcast_to(n[j], (len(events), tally.n_classes)), lines)
+            n_left, known = subtract_lines(np.broadcast_to(n[j], (len(events), tally.n_classes)), lines)
             x_left = np.repeat(x[j : j + 1], len(events), axis=0)
             x_left[np.arange(len(events)), lines.code] -= lines.weight * events
             known &= x_left[np.arange(len(events)), lines.code] >= -1e-9 * lines.weight * events
@@ -142,7 +142,7 @@ class Poisson(Family[Sums, PoissonPrior]):
                 _, shape, rate = event_tables(n_left, x_left, mean, prior.share)
                 silent = shape == 0
             table = log_events(events[:, None], shape, rate, silent)
-            scores.append(column.scored(lines, table, known, name))
+            scores.append(column.score_table(lines, table, known, name))
         return scores
 
     def evidence(self, tally: Sums, prior: PoissonPrior) -> Floats:

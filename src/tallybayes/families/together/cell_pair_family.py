@@ -44,7 +44,7 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         for name, column in named.items():
             check_pairs(name, sum(column.sizes), n_classes)
         sizes = {name: column.sizes for name, column in named.items()}
-        counted = [_counted(column, codes, n_classes, weights) for column in named.values()]
+        counted = [_count_pairs(column, codes, n_classes, weights) for column in named.values()]
         return CellPairCounts.of_pairs(sizes, counted, n_classes)
 
     def to_count(self, column: Cells) -> Cells:
@@ -106,7 +106,7 @@ def check_pairs(name: str, n_cells: int, n_classes: int) -> None:
         )
 
 
-def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
+def _count_pairs(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
     """Sorted places `key * n_classes + class`, and the amount at each."""
     sizes, n_inputs = np.array(column.sizes, np.int64), len(column.sizes)
     n_places = (sum(column.sizes) ** 2 + 1) * n_classes
@@ -121,7 +121,7 @@ def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) ->
         return places, Exact.whole(table[places])
     counted = []
     for start, stop in split(len(codes), max(_ENTRIES // n_pairs, 1)):
-        row, places = _listed(column, codes, n_classes, start, stop)
+        row, places = _list_places(column, codes, n_classes, start, stop)
         amounts = np.ones(len(row)) if weights is None else weights[row]
         used, group = np.unique(places, return_inverse=True)
         counted.append((used, Exact.summed(amounts, group, len(used))))
@@ -131,7 +131,7 @@ def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) ->
     return used, Exact.concatenate([amounts for _, amounts in counted]).grouped(group, len(used))
 
 
-def _listed(column: Cells, codes: Codes32, n_classes: int, start: int, stop: int) -> tuple[Integers, Integers]:
+def _list_places(column: Cells, codes: Codes32, n_classes: int, start: int, stop: int) -> tuple[Integers, Integers]:
     """The row and the place of every cell and pair of cells of rows start to stop, and of the rows themselves."""
     offsets, cells = column.offsets, column.codes[start:stop].astype(np.int64)
     n_cells, code = int(offsets[-1]), codes[start:stop].astype(np.int64)

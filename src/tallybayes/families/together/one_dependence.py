@@ -130,7 +130,7 @@ class OneDependencePredictive(Predictive):
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Cells of every column, (rows, inputs): a parent drawn at random, then the other inputs given its cell."""
-        return [_drawn(tables, rng, code, n) for tables in self.tables]
+        return [_draw_cells(tables, rng, code, n) for tables in self.tables]
 
     def table(self) -> list[dict[str, Any]]:
         """Probability of every cell, which is given as the number of its input and its own."""
@@ -142,7 +142,7 @@ class OneDependencePredictive(Predictive):
         ]
 
 
-def _drawn(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
+def _draw_cells(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
     """Rows of cells of one column, (rows, inputs)."""
     offsets, n_inputs = tables.offsets, len(tables.sizes)
     cells = np.zeros((n, n_inputs), np.int64)

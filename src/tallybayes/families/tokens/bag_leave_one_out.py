@@ -160,7 +160,7 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     if column.options.tf == "log" and column.counted is not words:  # n-grams that are not scored were counted too
         ends = np.ascontiguousarray(bag.indptr, np.int64)
         logs = kernels.active.log_amounts(ends, integer_amounts(bag), column.options.unit) * 2.0**-30
-        logs = logs[column.kept(bag)[1]]
+        logs = logs[column.find_entries(bag)[1]]
     used, indices = distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)

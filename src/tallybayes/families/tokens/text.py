@@ -37,7 +37,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Indices, Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.token_rules import Rules, packed
+from tallybayes.arrays.token_rules import Rules, pack_strings
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.sampled_documents import SampledDocuments
@@ -239,7 +239,7 @@ class Text(TokenFamily):
         """The words to be ignored, normalised as words of a text are; None if there are none."""
         if not self.stop.split():
             return None
-        (data, offsets), lexicon = packed(self.stop.split()), kernels.active.Lexicon()
+        (data, offsets), lexicon = pack_strings(self.stop.split()), kernels.active.Lexicon()
         rules = self.rules._replace(longest=1, shortest=1, min_length=1, max_length=0, characters=0)
         lexicon.tokenise(offsets, data, None, 0, len(offsets) - 1, rules, None, True)
         return lexicon
@@ -254,14 +254,14 @@ class Text(TokenFamily):
             bag_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             bag_codes = np.ascontiguousarray(bag_codes, np.int32)
             if weights is None:
-                tokens[name], length = self._counted(bag, bag_codes, n_classes)
+                tokens[name], length = self._count(bag, bag_codes, n_classes)
             else:
-                tokens[name], length = self._weighted(bag, bag_codes, n_classes, weights)
+                tokens[name], length = self._count_weighted(bag, bag_codes, n_classes, weights)
             lengths.append(lengths_by_class(name, length, bag_codes, n_classes, weights))
         model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
         return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
 
-    def _counted(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, Integers]:
+    def _count(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, Integers]:
         """The sums of a column, and the length of every document that is counted."""
         index, used = index_of(bag.keys), None
         indices: Indices = np.ascontiguousarray(bag.indices, np.int32)
@@ -286,7 +286,7 @@ class Text(TokenFamily):
         table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
         return Vocabulary(index, CellStore(n_classes, TEXT_KINDS, CellTable(cells, table)), whole), lengths
 
-    def _weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
+    def _count_weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
         """The same for documents with weights."""
         amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
@@ -305,7 +305,7 @@ class Text(TokenFamily):
         """Random texts, with missing values."""
         words = ["cash", "lunch", "prize", "office", "2026", "prix"]
         texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 6, n)]
-        missing, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), packed(texts)
+        missing, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), pack_strings(texts)
         ends, tokens, amounts = numbers.tokenise(offsets, data, ~missing, 0, n, self.rules, self.stop_words(), True)
         return Bag(ends, tokens, amounts, numbers, ~missing)
 

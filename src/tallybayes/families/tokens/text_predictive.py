@@ -81,5 +81,5 @@ class TextPredictive(TokenPredictive):
         """Texts: tokens with blanks between them, as many as texts seen had."""
         return [[" ".join(map(str, tokens)) for tokens in texts] for texts in super().sample(rng, code, n)]
 
-    def _drawn(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
+    def _draw_bag(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
         return [keys[i] for i in rng.choice(len(keys), size=size, p=p)] if keys else []

@@ -85,7 +85,7 @@ def choose(
     order, two_classes = list(structures), len(in_use) == 2
     if two_classes:  # words before pairs, and log last
         order.sort(key=lambda options: (options.scored_ngrams != structures[0].scored_ngrams, options.tf == "log"))
-    return _Rounds(evaluation, order, k, toggles=toggles, two_classes=two_classes).chosen()
+    return _Rounds(evaluation, order, k, toggles=toggles, two_classes=two_classes).run()
 
 
 @dataclass(eq=False)
@@ -98,7 +98,7 @@ class _Rounds:
     toggles: bool = field(kw_only=True)
     two_classes: bool = field(kw_only=True)
 
-    def chosen(self) -> VariantChoice:
+    def run(self) -> VariantChoice:
         """The best of all that is tried."""
         shortest = [options for options in self.structures if options.scored_ngrams == self.structures[0].scored_ngrams]
         strengths = _STRENGTHS if self.k is None else (self.k,)
@@ -108,16 +108,16 @@ class _Rounds:
             tried |= set(candidates)
             candidates = sorted(dict.fromkeys(candidates), key=self._order)
             part = self.evaluation.first(PAIRS // share, *_ROUNDS[number])
-            results = part.evaluated(candidates)
-            ranked = _ranked(results, part)
+            results = part.evaluate(candidates)
+            ranked = _rank(results, part)
             if number < len(_SHARES) - 1:
                 best = [candidates[i] for i in ranked]
-                candidates = [*best[: _LEFT[number]], *(self._wider, self._toggled, self._between)[number](best)]
-        winner = candidates[_as_good(results, ranked[0], part)]
+                candidates = [*best[: _LEFT[number]], *(self._widen, self._toggle, self._refine)[number](best)]
+        winner = candidates[_prefer_usual(results, ranked[0], part)]
         log_loss = part.mean(part.losses(winner))
         return VariantChoice(winner.options, winner.k, log_loss, len(part), len(tried))
 
-    def _wider(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _widen(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidates with longer n-grams, and with other k."""
         best = list({candidate.options: candidate for candidate in ranked[::-1]}.values())[::-1][:2]
         longer = [
@@ -129,7 +129,7 @@ class _Rounds:
         ]
         return [*longer, *self._with_k([*best, *longer[:1]], 4.0, 0.25)]
 
-    def _toggled(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _toggle(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidates with balanced weights, which go well with smaller k, and with idf, with larger ones.
 
         Balanced weights are tried for every tf if there are two classes, and otherwise for the best candidate.
@@ -146,7 +146,7 @@ class _Rounds:
         smaller = self._with_k(balanced, 0.25, 2.0**-4) if self.two_classes else []
         return [*balanced, *smaller, idf]
 
-    def _between(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _refine(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidate with neighbouring k."""
         return self._with_k(ranked[:1], 0.5, 2.0)
 
@@ -167,7 +167,7 @@ class _Rounds:
         return int(options.idf) + int(not usual_balance), place, distance, candidate.k
 
 
-def _ranked(results: list[Tempered], evaluation: VariantEvaluation) -> list[int]:
+def _rank(results: list[Tempered], evaluation: VariantEvaluation) -> list[int]:
     """The numbers of the candidates, the best first, by the product of log loss and error rate."""
     log_loss = np.array([evaluation.mean(result.losses) for result in results])
     error = np.array([evaluation.mean(result.errors) for result in results])
@@ -176,7 +176,7 @@ def _ranked(results: list[Tempered], evaluation: VariantEvaluation) -> list[int]
     return order
 
 
-def _as_good(results: list[Tempered], best: int, evaluation: VariantEvaluation) -> int:
+def _prefer_usual(results: list[Tempered], best: int, evaluation: VariantEvaluation) -> int:
     """The first candidate, in the order of preference, that is as good as the best within two standard errors.
 
     Log losses and errors are taken relative to those of the best: their sum changes as the logarithm of the product.

@@ -61,12 +61,12 @@ class TokenPredictive(Predictive):
         if (weights != weights[:, :1]).any():
             return None
         column_weights = zip(self.features, weights[:, 0].tolist(), strict=True)
-        return replace(self, columns={name: self.columns[name].multiplied(weight) for name, weight in column_weights})
+        return replace(self, columns={name: self.columns[name].with_weight(weight) for name, weight in column_weights})
 
     def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> TokenPredictive:
         """With corrections added to the weights of some tokens."""
         columns = {
-            name: column.corrected(*corrections[name]) if name in corrections else column
+            name: column.with_corrections(*corrections[name]) if name in corrections else column
             for name, column in self.columns.items()
         }
         return replace(self, columns=columns)
@@ -129,11 +129,11 @@ class TokenPredictive(Predictive):
         sizes = self.tally.lengths.keys(name)
         share = self.tally.lengths.table(name, sizes)[:, code] if sizes else np.zeros(0)
         if share.sum() == 0 or p.sum() == 0:
-            return [self._drawn(rng, [], np.zeros(0), 0) for _ in range(n)]
+            return [self._draw_bag(rng, [], np.zeros(0), 0) for _ in range(n)]
         drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
-        return [self._drawn(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
+        return [self._draw_bag(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
 
-    def _drawn(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
+    def _draw_bag(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
         """A bag of a size."""
         amounts = rng.multinomial(int(size), p) if keys else p
         return {keys[i]: int(amounts[i]) for i in np.flatnonzero(amounts)}

@@ -31,7 +31,7 @@ from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.families.tokens.scored_bags import Absence, score_bags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
-from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiplied_totals
+from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
 from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
@@ -72,13 +72,13 @@ class TokenWeights:
         self._scoring: Floats | None = None
         self._n_scored = 0
 
-    def multiplied(self, weight: float) -> TokenWeights:
+    def with_weight(self, weight: float) -> TokenWeights:
         """The same with a column weight: scores are multiplied by it."""
         result = copy(self)
         result.weight, result._scoring = weight, None
         return result
 
-    def corrected(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
+    def with_corrections(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
         """The same with corrections (tokens, classes) added to the weights of some tokens."""
         slots = self.words.index.find(tokens)
         used = np.flatnonzero(self.words.store.has(slots))
@@ -124,7 +124,7 @@ class TokenWeights:
         """The sum of the amounts times the factors, (classes,), and the number of tokens."""
         if self._factor is None:
             return self.words.total(self.kind), self.words.n_keys
-        return multiplied_totals(self.words, self.kind, self._factor)
+        return multiply_totals(self.words, self.kind, self._factor)
 
     def _weights(self, n: Floats, slots: Slots) -> Floats:
         """The weights of counts (tokens, classes)."""
@@ -208,7 +208,7 @@ class TokenWeights:
 
     # Scores
 
-    def kept(self, bag: Bag) -> tuple[Indices, Booleans]:
+    def find_entries(self, bag: Bag) -> tuple[Indices, Booleans]:
         """The slot of every entry of bags, and whether its token has been counted and is scored."""
         slots = self.words.index.slots_of(bag.keys, bag.indices)
         kept = self.words.store.has(slots)
@@ -221,7 +221,7 @@ class TokenWeights:
     def known(self, bag: Bag) -> Bag:
         """The bags with the tokens that have been counted and are scored, by their slots."""
         bag = bag.expanded()
-        slots, kept = self.kept(bag)
+        slots, kept = self.find_entries(bag)
         slots = np.ascontiguousarray(slots, np.int32)
         if kept.all():
             return Bag(bag.indptr, slots, bag.amounts, (), bag.present)
@@ -262,7 +262,7 @@ class TokenWeights:
             return self._scoring
         is_shared = slots is None and self._corrections is None and self._all is not None
         is_plain = slots is None and self._corrections is None and not is_shared
-        table = self._all_weights() if is_plain else self._corrected(slots)
+        table = self._all_weights() if is_plain else self._corrected_weights(slots)
         if (factor := self._unit * self.weight) != 1.0:
             table = np.multiply(table, factor, out=None if is_shared else table)
         if is_whole:
@@ -285,7 +285,7 @@ class TokenWeights:
         """The unit of amounts."""
         return 2.0**-30 if self.options.tf == "log" and not self.is_presence else 1.0
 
-    def _corrected(self, slots: Slots | None) -> Floats:
+    def _corrected_weights(self, slots: Slots | None) -> Floats:
         """The weights of slots with their corrections."""
         weights = self.of(slots)
         if self._corrections is None:
@@ -302,9 +302,9 @@ class TokenWeights:
 
     def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
-        weights, amounts = self._corrected(slots), self._amounts(bag)
+        weights, amounts = self._corrected_weights(slots), self._amounts(bag)
         weights = weights * self._unit if self._unit != 1.0 else weights
-        return weights, self._capped(bag, indices, amounts, weights) if self.options.has_caps else amounts
+        return weights, self._cap_amounts(bag, indices, amounts, weights) if self.options.has_caps else amounts
 
     def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:
         """Where each bag ends, the slots of its tokens, and the amounts they are scored with."""
@@ -323,7 +323,7 @@ class TokenWeights:
             np.ascontiguousarray(bag.indptr, np.int64), integer_amounts(bag), self.options.unit
         )
 
-    def _capped(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
+    def _cap_amounts(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
         """Amounts after the caps."""
         options = self.options
         result = np.ones(len(indices)) if amounts is None else amounts.astype(np.float64)

@@ -18,7 +18,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.predictive import Floats
-from tallybayes.families.temperature import Tempered, tempered
+from tallybayes.families.temperature import Tempered, temper_scores
 from tallybayes.families.tokens.bag_leave_one_out import LeaveOneOutBags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_weights import TokenWeights, integer_amounts
@@ -89,13 +89,13 @@ class VariantEvaluation:
     def _weights(self) -> Floats:
         return self._every_weight[: self._n]
 
-    def evaluated(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
+    def evaluate(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
         """Every candidate at its best temperature."""
         known = self._results.setdefault(self._n, {})
         new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in known]
         for candidate in new:
             self._prepare(candidate.options).bags.sums.whole(KIND_OF[candidate.options.tf])  # which threads share
-        results = in_threads(lambda i, _: self._evaluated(new[i]), len(new), size=1, small=0) if new else []
+        results = in_threads(lambda i, _: self._evaluate_one(new[i]), len(new), size=1, small=0) if new else []
         known.update(zip(new, results, strict=True))
         return [known[candidate] for candidate in candidates]
 
@@ -116,9 +116,9 @@ class VariantEvaluation:
         factor = column.scales.factor
         return scored.bags.scores(column, None if factor is None else factor[scored.slots], 0, self._n)
 
-    def _evaluated(self, candidate: ScoringCandidate) -> Tempered:
+    def _evaluate_one(self, candidate: ScoringCandidate) -> Tempered:
         with np.errstate(all="ignore"):  # scores that are not numbers count as 0
-            return tempered(self._log_prior, self.scores(candidate), self._codes, self._weights)
+            return temper_scores(self._log_prior, self.scores(candidate), self._codes, self._weights)
 
     @cached_property
     def _log_prior(self) -> Floats:

@@ -24,7 +24,7 @@ def check_sizes(sizes: Integers) -> int:
     return n_cells
 
 
-def numbered_cells(cells: NDArray[np.int16], sizes: Integers, start: int, stop: int) -> Integers:
+def number_cells(cells: NDArray[np.int16], sizes: Integers, start: int, stop: int) -> Integers:
     """The number of each cell of rows start to stop among all cells, -1 where it is missing; others are refused."""
     codes = cells[start:stop].astype(np.int64)
     if (strange := codes >= sizes).any():
@@ -47,7 +47,7 @@ def count_cell_pairs(
     [2, 0, 1, 0, 0, 0, 0, 0, 1, 2]
     """
     n_cells = check_sizes(sizes)
-    number, code = numbered_cells(cells, sizes, start, stop), codes[start:stop]
+    number, code = number_cells(cells, sizes, start, stop), codes[start:stop]
     number, code = number[code >= 0], code[code >= 0]
     table = np.zeros((n_cells * n_cells + 1, n_classes), np.int64)
     for i in range(number.shape[1]):
@@ -67,7 +67,7 @@ def sum_cell_pairs(cells: NDArray[np.int16], sizes: Integers, values: Floats, st
     [[0.0, 0.0, 2.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     n_cells = check_sizes(sizes)
-    number, table = numbered_cells(cells, sizes, start, stop), np.zeros((n_cells, n_cells, values.shape[1]))
+    number, table = number_cells(cells, sizes, start, stop), np.zeros((n_cells, n_cells, values.shape[1]))
     for row, value in zip(number, values[start:stop], strict=True):
         here = row[row >= 0]
         first, second = np.triu_indices(len(here), 1)
@@ -103,7 +103,7 @@ def add_one_dependence(
     """
     if check_sizes(sizes) != len(single):
         raise DataError(f"{sizes.sum()} cells in the tables", got=len(single))
-    number = numbered_cells(cells, sizes, start, stop)
+    number = number_cells(cells, sizes, start, stop)
     scores, n_inputs = out[start:stop], number.shape[1]
     there = number >= 0
     naive, terms = np.zeros(scores.shape), np.full((n_inputs, *scores.shape), -np.inf)
