@@ -146,7 +146,7 @@ class Histogram(Family[Grid, HistogramPrior]):
         for name, array in zip(tally.features, arrays, strict=True):
             refuse(first_true(np.isinf(array)), (name,), [array], "a finite number")
 
-        def one(j: int, _: int) -> Score:
+        def score_column(j: int, _: int) -> Score:
             if prior is None:
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
@@ -154,7 +154,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
             return binning_scores(held, arrays[j], codes, weights)
 
-        return in_threads(one, len(arrays), size=1, small=0)
+        return in_threads(score_column, len(arrays), size=1, small=0)
 
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
