@@ -62,7 +62,7 @@ class CellPairCounts(Counts):
 
         none = np.zeros(0, np.int64)
         amounts = Exact.concatenate(kept) if kept else Exact.zeros(0)
-        result = cls._of_cells(
+        result = cls._of_entries(
             features, n_classes, np.concatenate([none, *rows]), np.concatenate([none, *classes]), amounts, names_of
         )
         assert isinstance(result, CellPairCounts)

@@ -1,6 +1,6 @@
 """Counts of keys per class, for several columns: categories, and the lengths of bags.
 
-The cells are in a `CellStore`; here are the keys of each column, and the amounts per column and class.
+The entries are in an `EntryStore`; here are the keys of each column, and the amounts per column and class.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.axis import merge_keys, positions, sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.tally.cell_store import CLASS_BITS, CellStore, CellTable, cell_arrays, cells_from_arrays, same_arrays
+from tallybayes.tally.entry_store import CLASS_BITS, EntryStore, EntryTable, entries_from_arrays, entry_arrays
 from tallybayes.tally.exact import Exact, check_counts, check_totals, require
 from tallybayes.tally.key_index import in_order
-from tallybayes.tally.tally import Arrays, Commit, Tally
+from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
 from tallybayes.tally.vocabulary import BAG_KINDS, not_learned
 
 __all__ = ["Counts"]
 
 _AMOUNTS = BAG_KINDS[0]
-_OPEN = 2**16  # cells of a table that may be open, however few of them are in use
+_OPEN = 2**16  # entries of a table that may be open, however few of them are in use
 
 
 class Counts(Tally):
@@ -46,7 +46,7 @@ class Counts(Tally):
         self.index: dict[str, dict[Key, int]] = {name: {} for name in features}
         self.column_of: list[str] = []
         self.key_of: list[Key] = []
-        self.store = CellStore(n_classes, BAG_KINDS)
+        self.store = EntryStore(n_classes, BAG_KINDS)
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
         self._open_totals: Integers | None = None  # (columns, classes): while open, `totals` are views of it
         self._keys_in_use: dict[str, int] = dict.fromkeys(features, 0)
@@ -68,19 +68,19 @@ class Counts(Tally):
         def names_of(rows: list[int]) -> list[tuple[str, Key]]:
             return [(features[owner[r]], keys[owner[r]][r - first[owner[r]]]) for r in rows]
 
-        return cls._of_cells(features, table.shape[1], row, klass, table[row, klass], names_of)
+        return cls._of_entries(features, table.shape[1], row, klass, table[row, klass], names_of)
 
     @classmethod
     def of_places(cls, feature: str, keys: Sequence[Key], places: Integers, amounts: Exact, n_classes: int) -> Counts:
         """Amounts of one column at sorted places `key number * n_classes + class`; those of zero are dropped."""
         there = amounts.nonzero()
         row, klass = np.divmod(places[there], max(n_classes, 1))
-        return cls._of_cells(
+        return cls._of_entries(
             (feature,), n_classes, row, klass, amounts[there], lambda rows: [(feature, keys[r]) for r in rows]
         )
 
     @classmethod
-    def _of_cells(
+    def _of_entries(
         cls,
         features: tuple[str, ...],
         n_classes: int,
@@ -89,14 +89,14 @@ class Counts(Tally):
         amounts: Exact,
         names_of: Callable[[list[int]], list[tuple[str, Key]]],
     ) -> Counts:
-        """From cells sorted by row and class; `names_of` gives the (column, key) of rows."""
+        """From entries sorted by row and class; `names_of` gives the (column, key) of rows."""
         result = cls(features, n_classes)
         is_first = np.ones(len(rows), bool)
         is_first[1:] = rows[1:] != rows[:-1]
         result._add_keys(names_of(rows[is_first].tolist()))
         slots = np.cumsum(is_first) - 1
         check_counts(amounts := amounts.trimmed())
-        result._fill(CellTable(slots << CLASS_BITS | classes, {_AMOUNTS: amounts}))
+        result._fill(EntryTable(slots << CLASS_BITS | classes, {_AMOUNTS: amounts}))
         return result
 
     def _add_keys(self, names: Sequence[tuple[str, Key]]) -> None:
@@ -106,9 +106,9 @@ class Counts(Tally):
             self.column_of += [feature] * len(keys)
             self.key_of += keys
 
-    def _fill(self, table: CellTable) -> None:
-        """Take the cells of a table, and derive totals and keys in use."""
-        self.store = CellStore(self.n_classes, BAG_KINDS, table)
+    def _fill(self, table: EntryTable) -> None:
+        """Take the entries of a table, and derive totals and keys in use."""
+        self.store = EntryStore(self.n_classes, BAG_KINDS, table)
         owner = self.owners()
         groups = owner[table.slots] * self.n_classes + table.classes
         total = table.sums[_AMOUNTS].grouped(groups, len(self.features) * self.n_classes)
@@ -160,7 +160,7 @@ class Counts(Tally):
         return len(self.key_of) - self.store.n_in_use
 
     def entries(self) -> tuple[Integers, Integers, Floats]:
-        """Slot, class and rounded amount of every cell."""
+        """Slot, class and rounded amount of every entry."""
         table = self.store.table()
         return table.slots, table.classes, table.floats(_AMOUNTS)
 
@@ -209,7 +209,7 @@ class Counts(Tally):
     def with_classes(self, positions: Integers, n_classes: int) -> Self:
         """The same sums with class c at positions[c]."""
         result = self.copy()
-        result.store = CellStore(n_classes, BAG_KINDS)
+        result.store = EntryStore(n_classes, BAG_KINDS)
         result._fill(self.store.table().mapped(None, positions))
         return result
 
@@ -230,11 +230,11 @@ class Counts(Tally):
     # Single rows, counted in place
 
     def can_open(self) -> bool:
-        """Whether single rows can be counted in place: integers, and not too many cells without any."""
+        """Whether single rows can be counted in place: integers, and not too many entries without any."""
         if self.open_counts() is not None:
             return True
         table = self.store.table()
-        few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(table.cells))
+        few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(table.entries))
         return few and table.sums[_AMOUNTS].is_whole and all(total.is_whole for total in self.totals.values())
 
     def open_counts(self) -> Integers | None:
@@ -275,9 +275,9 @@ class Counts(Tally):
         """Check that `other` can be added or subtracted; the function returned does it."""
         slots, new = self._slots_of(other)
         placed = other.store.table().mapped(slots, None)
-        change = self.store.change(placed.cells, placed.sums, sign)
+        change = self.store.change(placed.entries, placed.sums, sign)
         if sign < 0 and change.impossible.any():
-            slot = int(change.cells[change.impossible][0] >> CLASS_BITS)
+            slot = int(change.entries[change.impossible][0] >> CLASS_BITS)
             known = len(self.key_of)
             feature, key = (self.column_of[slot], self.key_of[slot]) if slot < known else new[slot - known]
             raise not_learned(repr(key), feature)
@@ -329,7 +329,7 @@ class Counts(Tally):
     def arrays_of(self, features: tuple[str, ...]) -> Arrays:
         """The arrays for given columns, which must be all that have counts.
 
-        Amounts per (column, class) are stored as well, although they follow from the cells: a model needs memory for
+        Amounts per (column, class) are stored as well, although they follow from the entries: a model needs memory for
         them, so the file that it is read from has to be as large.
         """
         keys: list[Key] = []
@@ -340,7 +340,7 @@ class Counts(Tally):
             rank[list(slot_of.values())] = len(keys) + np.arange(len(slot_of))
             keys += slot_of
             key_ends.append(len(keys))
-        sums, places = cell_arrays(self.store.table().mapped(rank, None), len(keys))
+        sums, places = entry_arrays(self.store.table().mapped(rank, None), len(keys))
         sums["totals"] = self._amounts()[positions(features, self.features)].trimmed()
         return Arrays(features, sums, {"key_ends": np.array(key_ends, np.int64)} | places, {"keys": keys})
 
@@ -349,7 +349,7 @@ class Counts(Tally):
         """Counts that rows can have, or a ValueError."""
         features, keys, totals = arrays.features, arrays.keys["keys"], arrays.sums["totals"]
         require(totals.shape == (len(features), n_classes), "one total for each column and class")
-        owner, table = cells_from_arrays(arrays, BAG_KINDS, n_classes)
+        owner, table = entries_from_arrays(arrays, BAG_KINDS, n_classes)
         groups = owner[table.slots] * n_classes + table.classes
         check_totals(totals.reshaped(len(features) * n_classes), table.sums[_AMOUNTS], groups)
         result = cls(features, n_classes)
@@ -360,5 +360,5 @@ class Counts(Tally):
             in_order = len(result.index[name]) == len(column_keys) and sort_keys(column_keys) == column_keys
             require(in_order, f"column {name!r}: keys in order")
             result._keys_in_use[name], result.totals[name] = len(column_keys), totals[i]
-        result.store = CellStore(n_classes, BAG_KINDS, table)
+        result.store = EntryStore(n_classes, BAG_KINDS, table)
         return result

@@ -14,19 +14,18 @@ import numpy as np
 from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.axis import merge_keys, sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.tally.cell_store import (
+from tallybayes.tally.counts import Counts
+from tallybayes.tally.entry_store import (
     CLASS_BITS,
     CLASS_MASK,
-    CellStore,
-    CellTable,
-    cell_arrays,
-    cells_from_arrays,
-    same_arrays,
+    EntryStore,
+    EntryTable,
+    entries_from_arrays,
+    entry_arrays,
 )
-from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, check_totals, require
 from tallybayes.tally.key_index import POOLED, LexiconIndex
-from tallybayes.tally.tally import Arrays, Commit, Tally
+from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
 from tallybayes.tally.vocabulary import BAG_KINDS, Vocabulary
 
 __all__ = ["TokenTally"]
@@ -144,21 +143,21 @@ class TokenTally(Tally):
         return self.model.store.kinds == BAG_KINDS
 
     def arrays(self) -> Arrays:
-        """The tokens of every column in order, their cells, and the lengths."""
+        """The tokens of every column in order, their entries, and the lengths."""
         features = tuple(n for n in self.features if self.lengths.n_keys(n) or self.tokens[n].n_keys)
         lengths = self.lengths.arrays_of(features).named("lengths.")
         keys: list[Any] = []
-        key_ends, tables = [], [CellStore(self.n_classes, self.model.store.kinds).table()]
+        key_ends, tables = [], [EntryStore(self.n_classes, self.model.store.kinds).table()]
         for name in features:
             column_keys, table = self.tokens[name].in_order()
-            tables.append(CellTable(table.cells + (len(keys) << CLASS_BITS), table.sums))
+            tables.append(EntryTable(table.entries + (len(keys) << CLASS_BITS), table.sums))
             keys += column_keys
             key_ends.append(len(keys))
-        whole = CellTable(
-            np.concatenate([table.cells for table in tables]),
+        whole = EntryTable(
+            np.concatenate([table.entries for table in tables]),
             {kind: Exact.concatenate([table.sums[kind] for table in tables]) for kind in self.model.store.kinds},
         )
-        sums, places = cell_arrays(whole, len(keys))
+        sums, places = entry_arrays(whole, len(keys))
         if self._is_bag:
             totals = [self.tokens[name].totals["amounts"][None] for name in features]
             sums["totals"] = Exact.concatenate([Exact.zeros((0, self.n_classes)), *totals]).trimmed()
@@ -177,7 +176,7 @@ class TokenTally(Tally):
         lengths = Counts.from_arrays(arrays.without("lengths."), n_classes, like.lengths)
         require(all(type(key) is int and 0 <= key <= 2**53 for key in lengths.key_of), "lengths of bags")
         model_arrays = arrays.without(_BAG) if like._is_bag else arrays
-        owner, table = cells_from_arrays(model_arrays, like.model.store.kinds, n_classes)
+        owner, table = entries_from_arrays(model_arrays, like.model.store.kinds, n_classes)
         if like._is_bag:
             totals = model_arrays.sums["totals"]
             require(totals.shape == (len(model_arrays.features), n_classes), "one total for each column and class")
@@ -186,13 +185,13 @@ class TokenTally(Tally):
         result = cls({}, lengths, like.model, like.limit)
         key_ends = model_arrays.places["key_ends"].tolist()
         for name, first, last in zip(model_arrays.features, [0, *key_ends], key_ends, strict=False):
-            start, stop = np.searchsorted(table.cells, [first << CLASS_BITS, last << CLASS_BITS])
-            cells = table.cells[start:stop] - (first << CLASS_BITS)
-            part = CellTable(cells, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
+            start, stop = np.searchsorted(table.entries, [first << CLASS_BITS, last << CLASS_BITS])
+            entries = table.entries[start:stop] - (first << CLASS_BITS)
+            part = EntryTable(entries, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
             result.tokens[name] = result._restore(name, model_arrays.keys["keys"][first:last], part, n_classes)
         return result
 
-    def _restore(self, name: str, keys: list[Any], table: CellTable, n_classes: int) -> Vocabulary:
+    def _restore(self, name: str, keys: list[Any], table: EntryTable, n_classes: int) -> Vocabulary:
         """A vocabulary from a file, checked."""
         index = self.model.index
         if self._is_bag:
@@ -205,13 +204,13 @@ class TokenTally(Tally):
         if index.is_hashed:
             require(not keys or (keys[0] >= 0 and keys[-1] < len(index)), "buckets out of range")
             table = table.mapped(np.array(keys, np.int64), None)
-        return Vocabulary(index.with_keys(keys), CellStore(n_classes, self.model.store.kinds, table))
+        return Vocabulary(index.with_keys(keys), EntryStore(n_classes, self.model.store.kinds, table))
 
-    def _check_documents(self, name: str, keys: list[Any], table: CellTable) -> None:
+    def _check_documents(self, name: str, keys: list[Any], table: EntryTable) -> None:
         """Raise unless documents can have these sums of tokens."""
         pooled = isinstance(self.model.index, LexiconIndex) and keys[:1] == [POOLED]
         require(self.limit or not pooled, f"column {name!r}: a token without a name")
-        named = table.cells > CLASS_MASK if pooled else np.ones(len(table.cells), bool)
+        named = table.entries > CLASS_MASK if pooled else np.ones(len(table.entries), bool)
         counts, documents = table.sums["counts"][named], table.sums["documents"][named]
         more = (self.n_rows(name)[table.classes[named]] - documents).negative()
         require(not more.any(), f"column {name!r}: more documents with a token than documents")

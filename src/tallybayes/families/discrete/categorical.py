@@ -61,7 +61,7 @@ class Categorical(DiscreteFamily[Counts]):
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Weights
     ) -> Counts:
-        """Count each value: in a dense table, or cell by cell in columns with many values times classes."""
+        """Count each value: in a dense table, or entry by entry in columns with many values times classes."""
         columns = [column.with_keys_in_use() for column in columns]
         limit = DENSE // max(len(columns) * n_classes, 1)
         named = list(zip(features, columns, strict=True))

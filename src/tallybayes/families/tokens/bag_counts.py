@@ -45,8 +45,8 @@ def collapse_repeated(bag: Bag, codes: Codes32, n_classes: int, weights: Weights
 
 def count_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Vocabulary, Counts]:
     """Total amount of every token in every class, and bags by length, rounded up."""
-    n_cells = len(bag.keys) * n_classes
-    if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
+    n_entries = len(bag.keys) * n_classes
+    if weights is None and n_entries <= min(DENSE, len(bag.indices) * 4):
         tables, lengths = dense_tables(bag, codes, n_classes)
         if tables is not None:
             for table in tables[1:]:

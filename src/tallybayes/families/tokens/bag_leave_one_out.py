@@ -98,8 +98,8 @@ class LeaveOneOutBags:
         counts, whole = self.sums.counts(kind), self.sums.whole(kind)
         if factor is not None:
             added, amounts = added * factor[bag.indices], amounts * factor[bag.indices]
-            by_cell = factor[self.sums.row]
-            counts = np.where(by_cell > 0, counts * by_cell, 1.0)  # with an amount of 0: silent, not lost
+            by_entry = factor[self.sums.row]
+            counts = np.where(by_entry > 0, counts * by_entry, 1.0)  # with an amount of 0: silent, not lost
             whole = self.sums.summed(counts)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
@@ -148,7 +148,7 @@ class LeaveOneOutBags:
         return added, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
 
     def _presence(self) -> Presence:
-        return Presence(*self.words.named_cells("documents"), len(self.words.named()), self.n_rows)
+        return Presence(*self.words.named_entries("documents"), len(self.words.named()), self.n_rows)
 
 
 def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:

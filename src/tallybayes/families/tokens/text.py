@@ -49,7 +49,7 @@ from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
 from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.tally import Exact, TokenTally, Vocabulary
-from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellStore, CellTable
+from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryStore, EntryTable
 from tallybayes.tally.key_index import index_of
 from tallybayes.tally.vocabulary import TEXT_KINDS
 
@@ -275,30 +275,30 @@ class Text(TokenFamily):
                 indptr, indices, amounts, codes, n_classes, n_tokens, self.unit, first, last
             )
 
-        (cells, sums, totals, lengths), *others = in_threads(
+        (entries, sums, totals, lengths), *others = in_threads(
             add_up, n_classes, small=0 if len(indices) > SMALL else n_classes
         )
-        for more_cells, more_sums, more_totals, more_lengths in others:
-            cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
+        for more_entries, more_sums, more_totals, more_lengths in others:
+            entries, sums = kernels.active.merge_cells(entries, sums, more_entries, more_sums)
             totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
         if used is not None:
-            cells = used[cells >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (cells & CLASS_MASK)
+            entries = used[entries >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (entries & CLASS_MASK)
         table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
-        return Vocabulary(index, CellStore(n_classes, TEXT_KINDS, CellTable(cells, table)), whole), lengths
+        return Vocabulary(index, EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, table)), whole), lengths
 
     def _count_weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
         """The same for documents with weights."""
         amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
         places = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
-        cells, group = np.unique(places, return_inverse=True)
+        entries, group = np.unique(places, return_inverse=True)
         logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, self.unit)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
         sums = {
-            kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
+            kind: Exact.summed(part, group, len(entries), weights=weights[row[kept]])
             for kind, part in zip(TEXT_KINDS, values, strict=True)
         }
-        store = CellStore(n_classes, TEXT_KINDS, CellTable(cells, sums))
+        store = EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, sums))
         return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:

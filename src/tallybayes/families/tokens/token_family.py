@@ -93,7 +93,7 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
             words = tally.tokens[name]
             words = words.up_to(self.options.scored_ngrams) if self.options.scored_ngrams else words
             if self.options.variant == "presence":
-                klass, n = words.named_cells("documents")
+                klass, n = words.named_entries("documents")
                 result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)
             else:
                 result[j] = dirichlet_evidence_of(words.floats("counts"), words.total("counts"), words.n_keys, k)

@@ -156,7 +156,7 @@ class TokenWeights:
         return self.of(np.arange(words.n_slots))
 
     def _plain_weights(self) -> Floats:
-        """The same as `_weights` of all tokens, with logarithms only of the cells in use."""
+        """The same as `_weights` of all tokens, with logarithms only of the entries in use."""
         words, table = self.words, self.words.store.table()
         slot, klass, n = table.slots, table.classes, words.floats(self.kind)
         total = words.total(self.kind)
@@ -188,7 +188,7 @@ class TokenWeights:
     def _absence(self, slots: Slots | None) -> Absence:
         """The score of a row without any token, and which tokens of slots all rows of a class have had."""
         words, rows = self.words, self.n_rows
-        klass, n = words.named_cells("documents")
+        klass, n = words.named_entries("documents")
         n_keys = len(words.named()) if words.has_pooled() else words.n_keys
         if self.options.min_count > 1:
             often, slot = self._often(), words.store.table().slots
@@ -369,7 +369,7 @@ class TokenWeights:
         amounts = self.weights_and_amounts(bag, indices, slots)[1]
         amounts = np.ones(len(indices)) if amounts is None else np.asarray(amounts, np.float64)
         if self.is_presence:
-            klass, n = words.named_cells("documents")
+            klass, n = words.named_entries("documents")
             absent = absence_cumulants(n, klass, len(words.named()), self.n_rows, self.k)
             return presence_cumulants(bag, indices, amounts, alpha, total, absent)
         unit = 2.0**-30 if self.options.tf == "log" else 1.0

@@ -27,7 +27,7 @@ from tallybayes.tally.slot_sums import SlotSums
 
 __all__ = ["ScoringCandidate", "VariantEvaluation"]
 
-_CELLS = 2**22  # (token, class) pairs of the sample at most, to limit memory
+_PAIRS = 2**22  # (token, class) pairs of the sample at most, to limit memory
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class VariantEvaluation:
     ) -> None:
         self._words, self._n_rows, self._slots = words, n_rows, slots
         self._bag, self._n = bag, len(codes)
-        while self._n > 1 and self._n_tokens(self._n) * len(n_rows) > _CELLS:
+        while self._n > 1 and self._n_tokens(self._n) * len(n_rows) > _PAIRS:
             self._n //= 2
         if self._n < len(codes):
             self._bag = bag.take(np.arange(self._n))
