@@ -118,9 +118,9 @@ def show(what: str, theirs: float, ours: float, arrow: float, size: float, least
 def words(texts: list[str], size: float, repeats: int) -> None:
     """Cutting and counting on one core beside `wc -w`."""
     from tallybayes import kernels
-    from tallybayes.arrays.token_rules import Rules, packed
+    from tallybayes.arrays.token_rules import Rules, pack_strings
 
-    data, offsets = packed(texts)
+    data, offsets = pack_strings(texts)
     with tempfile.NamedTemporaryFile() as file:
         file.write(data.tobytes())
         file.flush()

@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from tallybayes.arrays.axis import merged, positions
+from tallybayes.arrays.axis import merge_keys, positions
 from tallybayes.columns.family_rules import propose
 from tallybayes.columns.label import Labels
 from tallybayes.estimator_input import TEXT, InputForm, read_input
@@ -120,7 +120,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if new.any() and self._classes_given:
             refuse_labels(found[new], self.classes_)
         if new.any():
-            self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
+            self.classes_ = np.asarray(merge_keys(known, labels.keys), np.result_type(self.classes_, found))
         weights = check_weights(sample_weight, len(labels.codes))
         if first:
             column_weights = None if isinstance(self.column_weights, str) else self.column_weights

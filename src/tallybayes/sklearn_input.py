@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_non_negative, validate_data
 
 from tallybayes.arrays.axis import positions
-from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
+from tallybayes.arrays.sparse_matrix import check_csr, is_sparse
 from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.tables.input_kind import is_pandas_frame
 
@@ -70,7 +70,7 @@ def check_matrix(
     options: for scikit-learn's `validate_data`, if it is needed; it accepts NaN and infinity by default.
     """
     if sparse and is_sparse(X):
-        X = checked_csr(X)
+        X = check_csr(X)
     if is_plain(X, sparse=sparse, plain=plain) and (y is NO_TARGET or _is_plain_target(y, X.shape[0])):
         if reset:
             estimator.n_features_in_ = X.shape[1]

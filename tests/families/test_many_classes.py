@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes.arrays.column import Codes
 from tallybayes.families.discrete.categorical import Categorical
-from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.leave_one_out_scores import Values, score_discrete
 from tallybayes.families.tokens.bag_counts import DENSE
 
 limited = pytest.mark.skipif(
@@ -102,7 +102,7 @@ def test_leave_one_out_of_weighted_rows_needs_a_line_for_each_different_row_only
     weights = rng.random(n_rows) + 0.5
     counts = np.zeros((5, n_classes))
     np.add.at(counts, (value, codes), weights)
-    score = discrete(
+    score = score_discrete(
         Values(value, 5, codes, n_classes, weights), counts, counts.sum(axis=0), 1.0, 5.0, column="x", fixed=False
     )
     out = np.zeros((n_rows, n_classes))

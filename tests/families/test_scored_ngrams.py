@@ -14,7 +14,7 @@ def test_texts_to_be_scored_are_cut_into_the_tokens_that_are_scored(family):
     texts = [" ".join(WORDS[(i * j) % len(WORDS)] for j in range(i % 9)) for i in range(60)]
     model = tb.fit({"text": texts}, [i % 3 for i in range(60)], families={"text": f"{family},ngrams=3,scored_ngrams=2"})
     snapshot, table = model.snapshot(), to_table({"text": texts})
-    every, scored = (snapshot.encoded(table, scored=only)["text"] for only in (False, True))
+    every, scored = (snapshot.encode(table, scored=only)["text"] for only in (False, True))
     assert 0 < len(scored.indices) < len(every.indices)
     joint = snapshot.scorer.log_score({"text": every}, len(texts))
     assert np.array_equal(model.log_score({"text": texts}), joint)

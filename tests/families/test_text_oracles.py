@@ -124,7 +124,7 @@ def test_many_classes_take_little_memory():
     n = 3000
     data = {"text": [f"w{i} w{i % 50} common" for i in range(n)] * 2, "label": list(range(n)) * 2}
     model = fit(data, "text:counts,k=1")
-    assert len(model.snapshot().state.statistics.blocks[parse("text")].tokens["text"].store.table().cells) <= 3 * n
+    assert len(model.snapshot().state.statistics.blocks[parse("text")].tokens["text"].store.table().entries) <= 3 * n
     assert len(model.describe().columns["text"]) <= 10 * n
     selected = fit(data)  # the sample of a choice is bounded too
     assert selected.schema.families["text"].variant != "auto"

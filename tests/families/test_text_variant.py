@@ -10,10 +10,10 @@ from test_text import fit, mails
 import tallybayes as tb
 from tallybayes import kernels
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.token_rules import packed
+from tallybayes.arrays.token_rules import pack_strings
 from tallybayes.families import Text
-from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
 from tallybayes.families.tokens.text_variant import LEAST_DOCUMENTS
+from tallybayes.families.tokens.variant_evaluation import ScoringCandidate, VariantEvaluation
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),
@@ -37,11 +37,11 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     )
     tally = model.snapshot().state.statistics.blocks[family.counted]
     words, n_documents = tally.tokens["text"], tally.n_rows("text").floats()
-    data_, offsets = packed(data["text"])
+    data_, offsets = pack_strings(data["text"])
     ends, tokens, amounts = words.index.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
     slots = np.arange(len(words.index.lexicon))
-    trial = DocumentTrial(words, n_documents, Bag(ends, tokens, amounts, ()), codes, weights, slots)
+    trial = VariantEvaluation(words, n_documents, Bag(ends, tokens, amounts, ()), codes, weights, slots)
     losses = []
     for i in range(len(rows)):
         without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
@@ -77,11 +77,11 @@ def documents_of(model, data):
     """A trial of all documents that a model has learned."""
     family = model.schema.families["text"]
     tally = model.snapshot().state.statistics.blocks[family.counted]
-    words, (content, offsets) = tally.tokens["text"], packed(data["text"])
+    words, (content, offsets) = tally.tokens["text"], pack_strings(data["text"])
     lexicon, n = words.index.lexicon, len(data["text"])
     bag = Bag(*lexicon.tokenise(offsets, content, None, 0, n, family.rules, None, False), ())
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
-    return DocumentTrial(words, tally.n_rows("text").floats(), bag, codes, np.ones(n), np.arange(len(lexicon)))
+    return VariantEvaluation(words, tally.n_rows("text").floats(), bag, codes, np.ones(n), np.arange(len(lexicon)))
 
 
 @pytest.mark.parametrize("options", ["complement,tf=log,ngrams=2,scored_ngrams=1", "counts,tf=once,ngrams=2,idf=True"])
@@ -95,7 +95,7 @@ def test_a_part_of_a_sample_has_the_scores_of_the_whole(options):
     whole, part = trial.scores(candidate), trial.first(10, 17, 17)
     assert len(part) == 17
     assert np.array_equal(part.scores(candidate), whole[:17])
-    assert part.evaluated([candidate])[0] is trial.first(10, 17, 17).evaluated([candidate])[0]  # not done twice
+    assert part.evaluate([candidate])[0] is trial.first(10, 17, 17).evaluate([candidate])[0]  # not done twice
     assert len(trial.first(10**9, 1, 10**9)) == len(rows)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.token_rules import Rules, packed
+from tallybayes.arrays.token_rules import Rules, pack_strings
 from tallybayes.kernels import reference
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -273,12 +273,12 @@ def random_text(rng: random.Random) -> bytes:
 
 def answers(side, texts, rules, *, stop=(), known=(), buckets=False):
     """All that a side says about some texts."""
-    offsets, data = packed(texts)[::-1]
+    offsets, data = pack_strings(texts)[::-1]
     stop_words = side.Lexicon() if stop else None
     if stop_words is not None:
-        stop_words.add(*packed(stop))
+        stop_words.add(*pack_strings(stop))
     lexicon = side.Lexicon()
-    lexicon.add(*packed(known))
+    lexicon.add(*pack_strings(known))
     arguments = (offsets, data, None, 0, len(texts), rules, stop_words)
     found = lexicon.tokenise(*arguments, False) if known else ()
     grown = lexicon.tokenise(*arguments, True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.token_rules import Rules, packed
+from tallybayes.arrays.token_rules import Rules, pack_strings
 
 N, K, J, THREADS, ROUNDS = 4000, 5, 6, 4, 3
 
@@ -84,7 +84,7 @@ def share_a_lexicon() -> None:
     words = [f"word{i % 700} and {i % 13}".encode() for i in range(N)]
     offsets, data = np.concatenate([[0], np.cumsum([len(w) for w in words])]), np.frombuffer(b"".join(words), np.uint8)
     shared, rules = kernels.active.Lexicon(), tuple(Rules())
-    shared.add(*packed([f"word{i}" for i in range(300)]))
+    shared.add(*pack_strings([f"word{i}" for i in range(300)]))
 
     def both(start: int, stop: int) -> int:
         grown = kernels.active.Lexicon()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import kernels
-from tallybayes.arrays.token_rules import packed
+from tallybayes.arrays.token_rules import pack_strings
 from tallybayes.kernels import reference
 
 pytestmark = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
@@ -77,6 +77,6 @@ def test_the_hash_of_a_bag_has_all_bits_of_its_amounts():
 
 @given(st.lists(st.binary(max_size=30), max_size=20))
 def test_hashes_of_texts(texts):
-    own, defined = (side.hash_texts(*packed(texts)) for side in (active, reference))
+    own, defined = (side.hash_texts(*pack_strings(texts)) for side in (active, reference))
     assert np.array_equal(own, defined)
     assert len(set(own.tolist())) == len(set(texts))

@@ -9,7 +9,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Reals
 from tallybayes.families import Gaussian
 from tallybayes.families.family import Family
-from tallybayes.families.leave_one_out_scores import joined
+from tallybayes.families.leave_one_out_scores import combine_scores
 from tallybayes.families.numbers.gaussian_moments import moments_of
 from tallybayes.kernels import reference
 from tallybayes.kernels.binning_runs import shares_at
@@ -157,7 +157,7 @@ def test_columns_with_point_masses_and_gaps_go_together_as_one_by_one(family):
     values = [x[0], np.where(codes == 0, 3.0, x[1]), codes + 1.0, np.where(x[2] > 2, np.nan, x[2]), np.full(60, 2.5)]
     columns, names = [Reals(column) for column in values], tuple("abcde")
     given = (family.observe(names, columns, codes, 3, None), None, columns, codes, None)
-    (together,) = joined(family.leave_one_out(*given))
+    (together,) = combine_scores(family.leave_one_out(*given))
     together(quick := np.zeros((60, 3)), 0, 60)
     defined = np.zeros((60, 3))
     for score in Family.leave_one_out(family, *given):

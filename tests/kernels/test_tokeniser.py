@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from tallybayes import kernels
-from tallybayes.arrays.token_rules import Rules, packed, unpacked
+from tallybayes.arrays.token_rules import Rules, pack_strings, unpack_strings
 from tallybayes.kernels import reference
 
 native = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
@@ -49,14 +49,14 @@ all_rules = st.builds(
 
 def tokenised(side, texts, rules, **options):
     """Lexicon and bags of some texts."""
-    data, offsets = packed(texts)
+    data, offsets = pack_strings(texts)
     lexicon = side.Lexicon()
     return lexicon, lexicon.tokenise(offsets, data, None, 0, len(texts), rules, options.get("stop_words"), True)
 
 
 def tokens_of(text, rules):
     lexicon, (_, indices, amounts) = tokenised(active, [text], rules)
-    names = unpacked(*lexicon.packed())
+    names = unpack_strings(*lexicon.packed())
     return {names[i]: n for i, n in zip(indices.tolist(), amounts.tolist(), strict=True)}
 
 
@@ -102,7 +102,7 @@ def test_native_is_the_definition_for_every_character(rules):
 @given(st.lists(nasty, max_size=6), st.data())
 @settings(max_examples=100, deadline=None)
 def test_rows_offsets_and_gaps(texts, data):
-    content, offsets = packed(texts)
+    content, offsets = pack_strings(texts)
     valid = np.array(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), bool)
     start = data.draw(st.integers(0, len(texts)))
     stop = data.draw(st.integers(0, len(texts)))
@@ -123,9 +123,9 @@ def test_rows_offsets_and_gaps(texts, data):
 @settings(max_examples=200, deadline=None)
 def test_lexicons_of_any_bytes(tokens, asked):
     sides = [side.Lexicon() for side in (active, reference)]
-    half = packed(tokens[: len(tokens) // 2])
+    half = pack_strings(tokens[: len(tokens) // 2])
     for a, b in zip(
-        *([side.add(*half), side.find(*packed(tokens)), *side.packed(), len(side)] for side in sides), strict=True
+        *([side.add(*half), side.find(*pack_strings(tokens)), *side.packed(), len(side)] for side in sides), strict=True
     ):
         np.testing.assert_array_equal(a, b)
     asked = [*asked, *(token.decode("utf-8", "surrogateescape") for token in tokens)]
@@ -164,7 +164,7 @@ def vectorised(texts, **options):
 
 def counted(side, texts, rules):
     lexicon, (indptr, indices, amounts) = tokenised(side, texts, rules)
-    names = unpacked(*lexicon.packed())
+    names = unpack_strings(*lexicon.packed())
     named = [(names[i], n) for i, n in zip(indices.tolist(), amounts.tolist(), strict=True)]
     return [dict(named[a:b]) for a, b in zip(indptr.tolist(), indptr.tolist()[1:], strict=False)]
 
@@ -223,7 +223,7 @@ SIZE = 5_000_000
 
 
 def cut(text, rules):
-    data, offsets = packed([text])
+    data, offsets = pack_strings([text])
     lexicon = active.Lexicon()
     return lexicon, lexicon.tokenise(offsets, data, None, 0, 1, rules, None, True)
 
@@ -268,16 +268,16 @@ def test_long_texts_of_one_kind_are_read_to_the_end(unit, rules):
     """Whatever is not linear in the size of the text would take hours here."""
     rules = rules._replace(min_length=1)
     lexicon, (_, indices, _) = cut(unit * (SIZE // len(unit)) + b" zzz9", rules)
-    assert "zzz9" in unpacked(*lexicon.packed()) or (rules.characters and lexicon.number("9") == indices.max())
+    assert "zzz9" in unpack_strings(*lexicon.packed()) or (rules.characters and lexicon.number("9") == indices.max())
 
 
 @native
 def test_a_very_long_token_is_kept_or_skipped():
     token = b"Ab" * (SIZE // 2)
     lexicon, _ = cut(b"x1 " + token + b" y2", Rules())
-    assert unpacked(*lexicon.packed()) == ["x1", "y2"]
+    assert unpack_strings(*lexicon.packed()) == ["x1", "y2"]
     lexicon, bags = cut(b"x1 " + token + b" y2 " + token, Rules(max_length=0))
-    assert unpacked(*lexicon.packed()) == ["x1", token.decode().lower(), "y2"]
+    assert unpack_strings(*lexicon.packed()) == ["x1", token.decode().lower(), "y2"]
     assert bags[2].tolist() == [1, 2, 1]
 
 
@@ -345,7 +345,7 @@ def test_copies_and_pickles(side, again):
     other = again(lexicon)
     for a, b in zip(lexicon.packed(), other.packed(), strict=True):
         np.testing.assert_array_equal(a, b)
-    data, offsets = packed(SAMPLES)
+    data, offsets = pack_strings(SAMPLES)
     for a, b in zip(bags, other.tokenise(offsets, data, None, 0, len(SAMPLES), Rules(), None, False), strict=True):
         np.testing.assert_array_equal(a, b)
     buckets = side.Buckets(bytes(range(16)), 99)
@@ -357,14 +357,14 @@ def test_copies_and_pickles(side, again):
 def test_a_copy_is_its_own(side):
     lexicon, _ = tokenised(side, [b"to be"], Rules())
     other = lexicon.copy()
-    other.add(*packed(["or"]))
+    other.add(*pack_strings(["or"]))
     assert (len(lexicon), len(other), other.number("or"), lexicon.number("or")) == (2, 3, 2, -1)
 
 
 @native
 def test_threads_share_a_lexicon():
     texts = SAMPLES * 400
-    data, offsets = packed(texts)
+    data, offsets = pack_strings(texts)
     lexicon, whole = tokenised(active, texts, Rules(longest=2))
     found = [None] * 4
 

@@ -98,7 +98,7 @@ def test_tokens_that_are_there_or_not_are_betas(family):
 
 def test_shares_by_evidence_are_a_mixture_over_strengths():
     """The Beta of P(class | value) has the mean and variance of draws whose strength is drawn by its evidence first."""
-    from tallybayes.families.shrinkage import STRENGTHS, Shares, averaged_shares
+    from tallybayes.families.shrinkage import STRENGTHS, Shares, beta_of_shares
 
     counts = np.array([[8.0, 2.0], [1.0, 4.0]])
     value, klass = np.nonzero(counts)
@@ -107,7 +107,7 @@ def test_shares_by_evidence_are_a_mixture_over_strengths():
     rng = np.random.default_rng(0)
     weights = np.exp(log_evidence - log_evidence.max())
     a = rng.choice(STRENGTHS, 400_000, p=weights / weights.sum())
-    alpha, total = averaged_shares(shares, counts)
+    alpha, total = beta_of_shares(shares, counts)
     for v in (0, 1):
         drawn = rng.beta(counts[v, 0] + a * 0.6, counts[v, 1] + a * 0.4)
         own = stats.beta(alpha[v, 0], total[v, 0] - alpha[v, 0])
@@ -273,11 +273,11 @@ def test_a_set_by_simulation(family):
 
 def test_the_mean_over_binnings_is_the_one_that_scores():
     rng = np.random.default_rng(3)
-    from tallybayes.families.credible import averaged_binnings
+    from tallybayes.families.credible import beta_of_binnings
 
     counts = rng.integers(0, 5, (6, 3)).astype(np.float64) + np.array([0, 1, 0])
-    alpha, total = averaged_binnings(counts, 3.0, 0.1)
+    alpha, total = beta_of_binnings(counts, 3.0, 0.1)
     p = counts.sum(axis=0) / counts.sum()
     assert alpha / total == pytest.approx(shares_at(counts, p, 3.0, 0.1))
-    one_run, _ = averaged_binnings(counts, 3.0, 1e-12)  # without cuts it is a plain Dirichlet
+    one_run, _ = beta_of_binnings(counts, 3.0, 1e-12)  # without cuts it is a plain Dirichlet
     assert one_run[0] == pytest.approx(counts.sum(axis=0) + 3.0 * p, rel=1e-6)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.column import Key
 
-__all__ = ["kind_of", "merged", "positions", "rough_kind", "sort_keys", "to_array"]
+__all__ = ["kind_of", "merge_keys", "positions", "rough_kind", "sort_keys", "to_array"]
 
 
 def kind_of(key: Key) -> str:
@@ -55,10 +55,10 @@ def sort_keys(keys: Iterable[Key]) -> list[Any]:
         return sorted(keys, key=lambda key: (isinstance(key, str), type(key).__name__, key))
 
 
-def merged(a: Sequence[Key], b: Sequence[Key]) -> list[Any]:
+def merge_keys(a: Sequence[Key], b: Sequence[Key]) -> list[Any]:
     """The union of two sorted sequences of keys, sorted; `a` itself if it holds all of `b`.
 
-    >>> merged(["a", "c"], ["b"])
+    >>> merge_keys(["a", "c"], ["b"])
     ['a', 'b', 'c']
     """
     known = set(a)

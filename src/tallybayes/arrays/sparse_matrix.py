@@ -15,7 +15,7 @@ from tallybayes.arrays.array_types import Indices
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import DataError, Described
 
-__all__ = ["checked_csr", "is_sparse"]
+__all__ = ["check_csr", "is_sparse"]
 
 _DENSE = (np.ndarray, list)
 _INDICES = (np.dtype(np.int32), np.dtype(np.int64))
@@ -33,11 +33,11 @@ def is_sparse(data: Any) -> bool:
     return module is not None and bool(module.issparse(data))
 
 
-def checked_csr(matrix: Any, column: str | None = None) -> Any:
+def check_csr(matrix: Any, column: str | None = None) -> Any:
     """A sparse matrix in compressed sparse rows, or a DataError if its indices do not fit its shape.
 
     >>> from scipy.sparse import csr_array
-    >>> checked_csr(csr_array(([1.0], [5], [0, 1]), shape=(1, 3)), "x")
+    >>> check_csr(csr_array(([1.0], [5], [0, 1]), shape=(1, 3)), "x")
     Traceback (most recent call last):
         ...
     tallybayes.errors.DataError: column 'x', row 0: expected a column index from 0 to 2, got 5
@@ -74,8 +74,8 @@ def _check_compressed(matrix: Any, n_lines: int, size: int, axes: tuple[str, str
         raise DataError(f"an indptr from 0 to {n_entries}, the number of values", got=ends, column=column)
     if (falls := indptr[1:] < indptr[:-1]).any():
         line = int(np.argmax(falls))
-        found = f"{indptr[line]} then {indptr[line + 1]} at {line_name} {line}"
-        raise DataError("an indptr that does not decrease", got=found, column=column)
+        pair = f"{indptr[line]} then {indptr[line + 1]} at {line_name} {line}"
+        raise DataError("an indptr that does not decrease", got=pair, column=column)
     if (entry := _first_outside(indices, size)) is not None:
         line = int(np.searchsorted(indptr, entry, side="right")) - 1
         row = line if line_name == "row" else None

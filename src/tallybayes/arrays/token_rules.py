@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Indices, Integers
 
-__all__ = ["Rules", "Tokeniser", "packed", "unpacked"]
+__all__ = ["Rules", "Tokeniser", "pack_strings", "unpack_strings"]
 
 Packed = tuple[NDArray[np.uint8], Integers]
 
@@ -55,10 +55,10 @@ class Tokeniser(Protocol):
         """A lexicon of the words to be excluded; None if there are none."""
 
 
-def packed(texts: Iterable[str | bytes]) -> Packed:
+def pack_strings(texts: Iterable[str | bytes]) -> Packed:
     """Texts as bytes and offsets.
 
-    >>> data, offsets = packed(["to", "", "be"])
+    >>> data, offsets = pack_strings(["to", "", "be"])
     >>> data.tobytes(), offsets.tolist()
     (b'tobe', [0, 2, 2, 4])
     """
@@ -68,10 +68,10 @@ def packed(texts: Iterable[str | bytes]) -> Packed:
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
-def unpacked(data: NDArray[np.uint8], offsets: Indices) -> list[str]:
+def unpack_strings(data: NDArray[np.uint8], offsets: Indices) -> list[str]:
     """Texts from bytes and offsets.
 
-    >>> unpacked(*packed(["to", "", "be"]))
+    >>> unpack_strings(*pack_strings(["to", "", "be"]))
     ['to', '', 'be']
     """
     content, ends = data.tobytes(), offsets.tolist()

@@ -140,7 +140,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     work = snapshot.scorer.log_score if level is None else snapshot.interval_scorer(level, calibrated=not raw)
     unseen = snapshot.unseen_categories()
     for own, table in snapshot.batches(source, keep=True):
-        parts = list(snapshot.worked_parts(own, table, work, unseen))
+        parts = list(snapshot.map_parts(own, table, work, unseen))
         scores = [result if level is None else result[0] for _, result in parts]
         log_score = np.concatenate([np.zeros((0, len(model.classes))), *scores])
         ends = None

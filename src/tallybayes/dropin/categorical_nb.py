@@ -24,7 +24,7 @@ from tallybayes.dropin.discrete_nb import SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.errors import DataError
 from tallybayes.families import Categorical
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.shrinkage import laplace
 from tallybayes.sklearn_input import INTEGERS, NO_TARGET, check_matrix

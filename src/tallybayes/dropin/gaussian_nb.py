@@ -24,7 +24,7 @@ from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.numbers.gaussian import Gaussian, GaussianPredictive
-from tallybayes.families.numbers.gaussian_moments import moments_of, pooled_units
+from tallybayes.families.numbers.gaussian_moments import moments_of, pool_units
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
@@ -165,7 +165,7 @@ class GaussianNB(DropInNB):
     def _moments(self) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
         """Mean (high and low part) and variance per (feature, class), and the exponents of the units."""
         sums = self._sums[1]
-        units = pooled_units(sums)
+        units = pool_units(sums)
         return (*moments_of(sums, units), units)
 
     @derived

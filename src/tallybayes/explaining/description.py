@@ -16,7 +16,7 @@ from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
 from tallybayes.scoring.snapshot import Snapshot
 
-__all__ = ["Description", "described_with_intervals"]
+__all__ = ["Description", "describe_with_intervals"]
 
 _CLASSES = 12  # more classes than this are not shown side by side
 _ROWS = 40  # a column with more rows than this is cut when printed
@@ -82,7 +82,7 @@ class Description(ResultView):
         return parts
 
 
-def described_with_intervals(snapshot: Snapshot, level: float) -> Description:
+def describe_with_intervals(snapshot: Snapshot, level: float) -> Description:
     """The parameters of a model with credible intervals; a family without intervals is described without them."""
     state, scorer = snapshot.state, snapshot.scorer
     state.require_learned("intervals")

@@ -125,15 +125,15 @@ class Explanation(ResultView):
             parts = {word.token: word.log_evidence for word in self._separable(words)}
             fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_score
         if self._answers_by_greatest_sum() and (words is not None or self.derived is None):
-            found = smallest_flip(classes, parts, fixed, against)
+            removed = smallest_flip(classes, parts, fixed, against)
         else:
             sums_of = self._log_score_of if words is None and self.derived is not None else None
-            found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
-        if found is None:
+            removed = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
+        if removed is None:
             return None
         if words is None:
-            return Flip(found[0], predicted, *found[1:])
-        return Flip((words,), predicted, *found[1:], words=found[0])
+            return Flip(removed[0], predicted, *removed[1:])
+        return Flip((words,), predicted, *removed[1:], words=removed[0])
 
     def _log_score_of(self, kept: NDArray[np.bool_]) -> Floats:
         """The log score of every class with only some of the columns, (sets, columns) to (sets, classes)."""
@@ -200,7 +200,7 @@ class Explanation(ResultView):
         """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed."""
         if len(self.classes) < 2:
             return data_frame([], ["column", "value", "decibans"])
-        parts = self._ordered_odds(*self.sides(positive, against))
+        parts = self._sort_odds(*self.sides(positive, against))
         values = {"": None, **self.values}
         return data_frame(
             [
@@ -218,7 +218,7 @@ class Explanation(ResultView):
         """
         return text_view(self._parts(positive, against, units=units))
 
-    def _ordered_odds(self, best: Any, other: Any) -> dict[str, float]:
+    def _sort_odds(self, best: Any, other: Any) -> dict[str, float]:
         """The contributions to the log odds: the prior (key ''), then the columns, the largest first."""
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
@@ -232,13 +232,13 @@ class Explanation(ResultView):
         if len(classes) == 1:
             return [f"{classes[0]}: the only class"]
         best, other = self.sides(positive, against)
-        parts = self._ordered_odds(best, other)
+        parts = self._sort_odds(best, other)
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
         rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
         with np.errstate(invalid="ignore"):
             total = self.log_score[classes.index(best)] - self.log_score[classes.index(other)]
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
-        if (needed := self._needed(best)) is not None:
+        if (needed := self._threshold_odds(best)) is not None:
             rows.append(["threshold", "", signed(needed * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
@@ -250,7 +250,7 @@ class Explanation(ResultView):
         words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
-    def _needed(self, positive: Any) -> float | None:
+    def _threshold_odds(self, positive: Any) -> float | None:
         """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""
         posterior = self.posterior
         rule = None if posterior is None else posterior.decision
@@ -271,10 +271,10 @@ class Explanation(ResultView):
         if positive is None:
             best = order[0] if self.answer is None else self.answer
             if best == against:
-                best = next(one for one in order if one != against)
+                best = next(label for label in order if label != against)
         if best == against:
             raise ParameterError("two different classes to compare", got=(best, against))
-        return best, next(one for one in order if one != best) if against is None else against
+        return best, next(label for label in order if label != best) if against is None else against
 
     def word_odds(self, column: str, positive: Any, against: Any) -> list[tuple[TokenEvidence, float]]:
         """The contributions of words to the log odds of one label against another, in the order of the text."""
@@ -317,15 +317,18 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
         plain = {name: part for name, part in parts.items() if name not in derived}
         return plain, DerivedParts.of(schema, predictives, columns) if derived else None
 
-    batches = snapshot.worked_batches(data, work)
-    return [one for table, (plain, cells) in batches for one in _explain_batch(snapshot, plain, cells, table)]
+    batches = snapshot.map_batches(data, work)
+    explanations: list[Explanation] = []
+    for table, (plain, cells) in batches:
+        explanations += _explain_batch(snapshot, plain, cells, table)
+    return explanations
 
 
 def _explain_batch(
     snapshot: Snapshot, plain: dict[str, Floats], derived: DerivedParts | None, table: Table
 ) -> list[Explanation]:
     """The explanation of every row of a table, given the contributions of its columns to the log score."""
-    scorer, parts = snapshot.scorer, plain if derived is None else derived.added_to(plain)
+    scorer, parts = snapshot.scorer, plain if derived is None else derived.add_to(plain)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     named = {} if derived is None else derived.named
@@ -352,7 +355,7 @@ def _explain_batch(
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
     """The values of a row by column; of an interaction, those of its inputs."""
     values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    return values | {name: [values.get(one) for one in inputs] for name, inputs in named.items()}
+    return values | {name: [values.get(column) for column in inputs] for name, inputs in named.items()}
 
 
 def _text(raw: Any, row: int) -> bytes | None:
@@ -366,8 +369,8 @@ def _text(raw: Any, row: int) -> bytes | None:
 def _value(raw: Any, row: int) -> Any:
     """One cell of a raw column as a Python value."""
     if is_sparse(raw):
-        one = raw.tocsr()[[row]]
-        return dict(zip(one.indices.tolist(), one.data.tolist(), strict=True))
+        line = raw.tocsr()[[row]]
+        return dict(zip(line.indices.tolist(), line.data.tolist(), strict=True))
     value = to_list(raw[row : row + 1])[0] if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[row]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):

@@ -80,20 +80,20 @@ def smallest_flip(
     most from the odds is chosen, then the first by names.
     """
     names, table = list(parts), np.array([*parts.values()]).reshape(len(parts), len(classes))
-    scores = _added_up(fixed, table)
+    scores = _add_up(fixed, table)
     winner = int(scores.argmax())
     if np.isneginf(scores[winner]):  # every class is ruled out: the answer is the prior, whatever the columns say
         return None
     best: tuple[int, float, tuple[str, ...], int] | None = None
     for rival in range(len(classes)):
         if rival != winner and (against is None or classes[rival] == against):
-            found = _against(names, table, fixed, winner, rival)
-            if found is not None and (best is None or (found[0], -found[1], found[2]) < (best[0], -best[1], best[2])):
-                best = (*found, rival)
+            flip = _flip_to(names, table, fixed, winner, rival)
+            if flip is not None and (best is None or (flip[0], -flip[1], flip[2]) < (best[0], -best[1], best[2])):
+                best = (*flip, rival)
     if best is None:
         return None
     gone = set(best[2])
-    left = _added_up(fixed, table[[name not in gone for name in names]])
+    left = _add_up(fixed, table[[name not in gone for name in names]])
     label = classes[int(left.argmax())]
     rival = classes.index(label) if against is None else best[3]
     odds = tuple(float(part[winner] - part[rival]) for part in (scores, left))
@@ -116,7 +116,7 @@ def smallest_flip_by_rule(
     if sums_of is None:
 
         def sums_of(sets: NDArray[np.bool_]) -> Floats:
-            return np.stack([_added_up(fixed, table[kept]) for kept in sets])
+            return np.stack([_add_up(fixed, table[kept]) for kept in sets])
 
     names = list(parts)
     table = np.array([*parts.values()]).reshape(len(parts), len(classes))
@@ -132,7 +132,8 @@ def smallest_flip_by_rule(
             at = int(np.argmax(flipped))
             label = classes[codes[at]] if codes[at] >= 0 else None
             rival = codes[at] if codes[at] >= 0 else int(sums[at].argmax())
-            odds = tuple(float(one[predicted] - one[rival]) if predicted >= 0 else np.nan for one in (whole, sums[at]))
+            both = (whole, sums[at])
+            odds = tuple(float(score[predicted] - score[rival]) if predicted >= 0 else np.nan for score in both)
             gone = tuple(name for name, stays in zip(names, sets[at], strict=True) if not stays)
             return gone, label, classes[rival], (odds[0], odds[1])
     return None
@@ -165,7 +166,7 @@ def _in_chunks(sets: Iterator[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
         yield some
 
 
-def _against(
+def _flip_to(
     names: list[str], table: Floats, fixed: Floats, winner: int, rival: int
 ) -> tuple[int, float, tuple[str, ...]] | None:
     """How many parts must go for a rival to win, what they took from the odds, and their names, the greatest first."""
@@ -176,7 +177,7 @@ def _against(
     def wins(count: int) -> bool:
         kept = np.ones(len(names), bool)
         kept[order[:count]] = False
-        score, other = _added_up(fixed[pair], table[kept][:, pair])
+        score, other = _add_up(fixed[pair], table[kept][:, pair])
         return bool(other > score or (other == score and rival < winner))
 
     if np.isneginf(fixed[rival]) or not wins(len(order)):
@@ -195,6 +196,6 @@ def _odds(table: Floats, winner: int, rival: int) -> Floats:
         return np.where(np.isneginf(score) & np.isneginf(other), 0.0, score - other)
 
 
-def _added_up(fixed: Floats, table: Floats) -> Floats:
+def _add_up(fixed: Floats, table: Floats) -> Floats:
     """The sum of parts, one after the other as a model adds them."""
     return np.asarray(np.cumsum(np.concatenate([fixed[None], table]), axis=0)[-1])

@@ -92,22 +92,22 @@ class DerivedParts:
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
         """The derived columns that are shown by their own names, and their inputs."""
-        return {one.name: one.inputs for one in self.derived if not one.is_divided}
+        return {column.name: column.inputs for column in self.derived if not column.is_divided}
 
     @classmethod
     def of(
         cls, schema: Schema, predictives: Mapping[str, Predictive], columns: Mapping[str, Column]
     ) -> DerivedParts | None:
         """Those of encoded columns that have a predictive; None if there are none."""
-        found = []
-        for name, field in schema.derived.items():
+        derived = []
+        for name, spec in schema.derived.items():
             column = columns[name]
-            if name in predictives and isinstance(column, Cells) and field.family is not None:
-                inputs, is_divided = tuple(one.column for one in field.reader.inputs), not field.family.is_correction
-                found.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
-        return cls(tuple(found)) if found else None
+            if name in predictives and isinstance(column, Cells) and spec.family is not None:
+                inputs, is_divided = tuple(part.column for part in spec.reader.inputs), not spec.family.is_correction
+                derived.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
+        return cls(tuple(derived)) if derived else None
 
-    def added_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    def add_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
         """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
         result = dict(parts)
         for column in self.derived:

@@ -54,7 +54,7 @@ def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:
     inputs = schema.columns[name].reader.inputs if name in schema.columns else ()
     if not inputs:
         return [(name, values)]
-    return [(one.column, [one.value(cell) for cell in values[:, i].tolist()]) for i, one in enumerate(inputs)]
+    return [(part.column, [part.value(cell) for cell in values[:, i].tolist()]) for i, part in enumerate(inputs)]
 
 
 def _is_whole(value: Any) -> bool:

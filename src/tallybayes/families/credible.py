@@ -25,16 +25,16 @@ from tallybayes.arrays.column import Bag
 from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamma, stdtrit
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.predictive import Floats
-from tallybayes.families.shrinkage import by_group, matched_beta
+from tallybayes.families.shrinkage import by_group, match_beta
 from tallybayes.kernels.binning_runs import counts_of_runs, forward_backward
 from tallybayes.kernels.densities import log_events, log_gamma_ratio
 
 __all__ = [
     "absence_cumulants",
-    "averaged_binnings",
     "bag_cumulants",
     "beta_cumulants",
     "beta_interval",
+    "beta_of_binnings",
     "check_posterior",
     "events_cumulants",
     "gamma_cumulants",
@@ -131,8 +131,8 @@ def with_ends(rows: list[dict[str, Any]], tokens: list[Any], low: Floats, high: 
 def gamma_cumulants(alpha: Floats) -> Floats:
     """Of the log of a Gamma(alpha): of a class share in odds to others. 0 where nothing is unknown (0 and infinity)."""
     random = (alpha > 0) & np.isfinite(alpha)
-    own = np.where(random, alpha, 1.0)
-    return np.where(random, np.stack([digamma(own) - np.log(own), polygamma(1, own), polygamma(2, own)]), 0.0)
+    shape = np.where(random, alpha, 1.0)
+    return np.where(random, np.stack([digamma(shape) - np.log(shape), polygamma(1, shape), polygamma(2, shape)]), 0.0)
 
 
 def beta_cumulants(alpha: Floats, total: Floats) -> Floats:
@@ -200,23 +200,23 @@ def presence_cumulants(
 ) -> Floats:
     """Of the log probability of sets, (3, sets, classes): tokens that are present instead of `absent`, (3, classes)."""
     change = gamma_cumulants(alpha) - gamma_cumulants(np.maximum(total - alpha, 1e-12))
-    own = change[:, indices] * (amounts != 0)[:, None]
-    result = absent[:, None] + np.stack([_by_bag(bag, part) for part in own])
+    changes = change[:, indices] * (amounts != 0)[:, None]
+    result = absent[:, None] + np.stack([_by_bag(bag, part) for part in changes])
     if bag.present is not None:
         result[:, ~bag.present] = 0.0
     return np.asarray(result)
 
 
-def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
+def beta_of_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
     """The Beta of P(class | bucket), averaged over all binnings, as alpha and total, (buckets, classes)."""
     here = counts.sum(axis=0) > 0
-    own = counts[:, here]
-    p = own.sum(axis=0) / own.sum()
-    weight = np.exp(forward_backward(own, p, strength, rate)[0])[..., None]
-    alpha = np.maximum(counts_of_runs(own), 0.0) + strength * p
+    counts_here = counts[:, here]
+    p = counts_here.sum(axis=0) / counts_here.sum()
+    weight = np.exp(forward_backward(counts_here, p, strength, rate)[0])[..., None]
+    alpha = np.maximum(counts_of_runs(counts_here), 0.0) + strength * p
     whole = alpha.sum(axis=2, keepdims=True)
     once, twice = weight * alpha / whole, weight * alpha / whole * (alpha + 1) / (whole + 1)
     first, second = np.zeros_like(counts), np.zeros_like(counts)
-    for b in range(len(own)):
+    for b in range(len(counts_here)):
         first[b, here], second[b, here] = (part[: b + 1, b + 1 :].sum(axis=(0, 1)) for part in (once, twice))
-    return matched_beta(first, second)
+    return match_beta(first, second)

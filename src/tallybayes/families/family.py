@@ -23,7 +23,7 @@ from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
-from tallybayes.families.leave_one_out_scores import added, never_learned
+from tallybayes.families.leave_one_out_scores import as_score, never_learned
 from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, RowScore, Score, Smoothing, Unseen
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.tally.tally import Tally
@@ -231,8 +231,8 @@ class Family(ABC, Generic[TallyT, PriorT]):
         scores = []
         for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
             part = tally.only((name,))
-            own = None if prior is None else self.held(part, self.part_of(prior, number))
-            scores.append(added(self.leave_one_out_by_subtraction(part, own, column, codes, weights)))
+            part_prior = None if prior is None else self.held(part, self.part_of(prior, number))
+            scores.append(as_score(self.leave_one_out_by_subtraction(part, part_prior, column, codes, weights)))
         return scores
 
     def leave_one_out_by_subtraction(
@@ -245,14 +245,14 @@ class Family(ABC, Generic[TallyT, PriorT]):
         part, out = tally.copy(), np.zeros((len(codes), tally.n_classes))
         for row in range(len(codes)):
             value, weight = column.take(np.array([row])), None if weights is None else weights[row : row + 1]
-            one = self.observe(tally.features, [value], codes[row : row + 1], tally.n_classes, weight)
+            row_tally = self.observe(tally.features, [value], codes[row : row + 1], tally.n_classes, weight)
             try:
-                part.prepare(one, -1)()
+                part.prepare(row_tally, -1)()
             except ForgetError as error:
                 raise never_learned(tally.features[0], row) from error
             predictive = self.plug_in(part) if prior is None else self.predictive(part, self.repooled(prior, part))
             predictive.bind([value])(out[row : row + 1], 0, 1)
-            part.prepare(one, 1)()
+            part.prepare(row_tally, 1)()
         return out
 
     def part_of(self, prior: PriorT, number: int) -> PriorT:

@@ -30,11 +30,11 @@ __all__ = [
     "Lines",
     "Shrunk",
     "Values",
-    "added",
-    "discrete",
-    "joined",
-    "left",
+    "as_score",
+    "combine_scores",
     "never_learned",
+    "score_discrete",
+    "subtract_lines",
     "with_marks",
 ]
 
@@ -49,7 +49,7 @@ def never_learned(column: str, row: int | None) -> ForgetError:
     )
 
 
-def added(scores: Floats) -> Score:
+def as_score(scores: Floats) -> Score:
     """A score that is computed already."""
 
     def score(out: Floats, start: int, stop: int) -> None:
@@ -72,7 +72,7 @@ class BlockScore(ABC):
         """Add the scores of rows start to stop."""
 
 
-def joined(scores: Iterable[Score]) -> list[Score]:
+def combine_scores(scores: Iterable[Score]) -> list[Score]:
     """The scores of columns, combined by block where that is faster."""
     result: list[Score] = []
     blocks: dict[int, list[BlockScore]] = {}
@@ -137,7 +137,7 @@ class Values:
         first = at[new]
         return Lines(value[first], self.codes[first].astype(np.int64), weights[first], of_row)
 
-    def scored(self, lines: Lines, table: Floats, known: Booleans, column: str) -> Score:
+    def score_table(self, lines: Lines, table: Floats, known: Booleans, column: str) -> Score:
         """A score that reads a table (lines, classes); it raises for a row whose line is not `known`, (lines,)."""
         if (of_row := lines.of_row) is not None:
             lost = np.flatnonzero(~np.append(known, True)[of_row])  # a missing value, -1, is the last
@@ -159,7 +159,7 @@ def with_marks(table: Floats, known: Booleans) -> Floats:
     return np.ascontiguousarray(np.where(known[:, None], table, np.nan))
 
 
-def left(counts: Floats, lines: Lines) -> tuple[Floats, Booleans]:
+def subtract_lines(counts: Floats, lines: Lines) -> tuple[Floats, Booleans]:
     """Counts (lines, classes) minus the weight of each line in its own class, and which lines were counted."""
     rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
     rest[at] -= lines.weight
@@ -199,7 +199,7 @@ class Shrunk:
         return np.asarray(log_value[:, None] + np.where((n > 0) & ~lost[:, None], log_share, 0.0))
 
 
-def discrete(
+def score_discrete(
     values: Values,
     counts: Floats,
     totals: Floats,
@@ -218,7 +218,10 @@ def discrete(
     """
     lines = values.lines()
     of_value = counts[lines.value]
-    (rest, known), (n, _) = left(of_value, lines), left(np.broadcast_to(totals, of_value.shape), lines)
+    (rest, known), (n, _) = (
+        subtract_lines(of_value, lines),
+        subtract_lines(np.broadcast_to(totals, of_value.shape), lines),
+    )
     gone = np.asarray(~rest.any(axis=1))
     if isinstance(how, Shrunk):
         log_p = how.log_prob(of_value, rest, n, gone & (not fixed), n_values)
@@ -226,4 +229,4 @@ def discrete(
         log_p = laplace(rest, n, how, np.array([[n_values]]))
     if silent:
         log_p[gone] = 0.0
-    return values.scored(lines, log_p, known, column)
+    return values.score_table(lines, log_p, known, column)

@@ -7,19 +7,19 @@ import numpy as np
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.special import logsumexp
 
-__all__ = ["weighted_lines"]
+__all__ = ["weight_lines"]
 
-_FEW = 8  # classes up to which a loop over the classes is faster
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 
 
-def weighted_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
+def weight_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
     """Log P(value | class) times weights, (lines, classes); a weight of 0 gives 0 whatever the likelihood is.
 
     weights: (classes,) or one for each line. Lines whose weights differ are centred first, at log sum over c of
     P(c) P(value | c), because their level matters. log_prior: log P(c), (classes,), or one for each line that adds up
     to 1.
 
-    >>> weighted_lines(np.log([[0.5, 0.25]]), np.array([2.0, 2.0]), np.log([0.5, 0.5])).round(2).tolist()
+    >>> weight_lines(np.log([[0.5, 0.25]]), np.array([2.0, 2.0]), np.log([0.5, 0.5])).round(2).tolist()
     [[-1.39, -2.77]]
     """
     log_prior = log_prior - logsumexp(log_prior) if log_prior.ndim == 1 else log_prior
@@ -41,7 +41,7 @@ def weighted_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
 def _average(log_p: Floats, log_prior: Floats) -> Floats:
     """Log of the average of P, (lines, 1); 0 where it is 0."""
     joint = log_p + log_prior
-    if joint.shape[1] > _FEW:
+    if joint.shape[1] > _FEW_CLASSES:
         average = np.asarray(logsumexp(joint, axis=1))
     else:
         top = np.maximum.reduce(list(joint.T))

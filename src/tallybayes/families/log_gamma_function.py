@@ -17,6 +17,6 @@ def log_gamma(values: ArrayLike) -> Floats:
     >>> np.exp(log_gamma([[4.0, 5.0]])).round(12).tolist()
     [[6.0, 24.0]]
     """
-    given = np.asarray(values, np.float64)
-    found: Floats = kernels.active.log_gamma(np.ascontiguousarray(given).reshape(-1))
-    return found.reshape(given.shape)
+    x = np.asarray(values, np.float64)
+    result: Floats = kernels.active.log_gamma(np.ascontiguousarray(x).reshape(-1))
+    return result.reshape(x.shape)

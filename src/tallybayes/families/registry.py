@@ -78,7 +78,7 @@ def parse(text: str | Family | type[Family], *, others: Iterable[str] = ()) -> F
         raise ParameterError(f"a family ({', '.join(names)})", got=got, hint=hint)
     family = FAMILIES[name]
     fields = {field.name: field for field in dataclasses.fields(family)}
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     if options:
         if not fields:
             raise ParameterError(f"{name} without options", got=text)
@@ -94,10 +94,10 @@ def parse(text: str | Family | type[Family], *, others: Iterable[str] = ()) -> F
                 raise ParameterError(_option_of(name, fields), got=key)
             expected, read = _OPTIONS.get(type(fields[key].default), ("text", str))
             try:
-                given[key] = read(value)
+                values[key] = read(value)
             except (KeyError, ValueError) as error:
                 raise ParameterError(f"{expected} for option {key} of {name}", got=value) from error
-    return family(**given)
+    return family(**values)
 
 
 def _option_of(name: str, fields: Iterable[str]) -> str:

@@ -28,13 +28,13 @@ from tallybayes.kernels.densities import laplace
 __all__ = [
     "STRENGTHS",
     "Shares",
-    "averaged_shares",
+    "beta_of_shares",
     "by_group",
     "dirichlet_evidence",
     "dirichlet_evidence_of",
     "distinct",
     "laplace",
-    "matched_beta",
+    "match_beta",
     "strengths_by_evidence",
 ]
 
@@ -42,7 +42,7 @@ _TINY = 2.3e-308  # a share of tiny weights may underflow, and the log gamma of 
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths computed at a time
-_FEW = 4096  # terms up to which finding equal ones costs more than it saves
+_FEW_TERMS = 4096  # terms up to which finding equal ones costs more than it saves
 _MOST_BITS = 62  # of keys that are sorted as one integer
 
 
@@ -80,9 +80,9 @@ def distinct(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     return [key[start] for key in placed], np.diff(np.append(start, len(order)))
 
 
-def _collapsed(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+def _collapse_equal(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """The same where there are many; few are left as they are, and once stands for all."""
-    return distinct(*keys) if len(keys[0]) > _FEW else (list(keys), np.ones(1, np.int64))
+    return distinct(*keys) if len(keys[0]) > _FEW_TERMS else (list(keys), np.ones(1, np.int64))
 
 
 def _bits(key: np.ndarray) -> float:
@@ -147,12 +147,12 @@ class Shares:
     @cached_property
     def _distinct_cells(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The different (column, class, amount) of cells and how often each occurs: the evidence needs no more."""
-        return _collapsed(self.owner[self.value], self.klass, self.amount)
+        return _collapse_equal(self.owner[self.value], self.klass, self.amount)
 
     @cached_property
     def _distinct_values(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The different (column, amount) of values and how often each occurs."""
-        return _collapsed(self.owner, self.per_value)
+        return _collapse_equal(self.owner, self.per_value)
 
     def evidence(self, a: Floats) -> Floats:
         """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
@@ -184,7 +184,7 @@ class Shares:
         base = by_group(owner, n_values * ((total + 1) / (total + a[owner]) * a[owner]), self.n_features)
         n_classes = self.per_class.shape[1]
         place = self.owner[self.value] * n_classes + self.klass
-        (place, amount, per_value), n_cells = _collapsed(place, self.amount, self.per_value[self.value])
+        (place, amount, per_value), n_cells = _collapse_equal(place, self.amount, self.per_value[self.value])
         share = (per_value + 1) / (per_value + a[place // n_classes])
         cells = by_group(place, n_cells * (share * amount), self.n_features * n_classes)
         return base, cells.reshape(self.n_features, n_classes)
@@ -203,7 +203,7 @@ def _evidence_of_strengths(shares: Shares) -> Floats:
     return np.concatenate(parts)
 
 
-def averaged_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
+def beta_of_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
     """Of one column: the Beta of P(class | value) for counts (values, classes), as alpha and their sum.
 
     The strength is unknown too, so this is the average over all strengths, weighted by their evidence: the Beta with
@@ -217,13 +217,13 @@ def averaged_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
         share = (counts + a * p) / total
         first += weight * share
         second += weight * share * (share + (1 - share) / (total + 1))
-    return matched_beta(first, second)
+    return match_beta(first, second)
 
 
-def matched_beta(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def match_beta(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """The Beta with a mean and a mean square, as alpha and the sum of both parameters.
 
-    >>> [round(float(part), 6) for part in matched_beta(np.array(0.75), np.array(0.6))]  # Beta(3, 1)
+    >>> [round(float(part), 6) for part in match_beta(np.array(0.75), np.array(0.6))]  # Beta(3, 1)
     [3.0, 4.0]
     """
     spread, variance = first * (1 - first), np.maximum(second - first * first, 1e-300)

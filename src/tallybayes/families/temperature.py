@@ -16,7 +16,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 
-__all__ = ["Tempered", "tempered"]
+__all__ = ["Tempered", "temper_scores"]
 
 _OFFSETS = 24  # classes up to which offsets are fitted: there is an equation for each of them
 _STEPS = 12  # of Newton's method; four or five suffice almost always
@@ -35,12 +35,12 @@ class Tempered:
     errors: Booleans
 
 
-def tempered(log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats) -> Tempered:
+def temper_scores(log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats) -> Tempered:
     """Fit a temperature to scores (rows, classes); log_prior: (rows, classes); weights: of the rows.
 
     >>> scores = np.array([[10.0, 0.0], [0.0, 10.0], [10.0, 0.0], [0.0, 10.0]])
-    >>> found = tempered(np.zeros((4, 2)), scores, np.array([0, 1, 1, 1], np.int32), np.ones(4))
-    >>> 0.0 < found.temperature < 0.2, bool(found.losses[2] > found.losses[0])
+    >>> result = temper_scores(np.zeros((4, 2)), scores, np.array([0, 1, 1, 1], np.int32), np.ones(4))
+    >>> 0.0 < result.temperature < 0.2, bool(result.losses[2] > result.losses[0])
     (True, True)
     """
     finite = np.where(np.isfinite(scores), scores, 0.0)

@@ -73,13 +73,13 @@ class _Contract:
         if self.stop is not None and not 0 <= self.start <= self.stop:
             raise DataError("rows in order, from 0 on", got=(self.start, self.stop))
         for name, size in _NUMBERS.items():
-            if name not in arguments or isinstance(given := arguments[name], float):
+            if name not in arguments or isinstance(value := arguments[name], float):
                 continue
-            if given < 0:
-                raise DataError(f"{name} from 0 on", got=given)
-            if given > (most := _MOST_CLASSES if size == "classes" else _MOST):
-                raise DataError(f"{name} up to {most}", got=given)
-            self.sizes[size] = given
+            if value < 0:
+                raise DataError(f"{name} from 0 on", got=value)
+            if value > (most := _MOST_CLASSES if size == "classes" else _MOST):
+                raise DataError(f"{name} up to {most}", got=value)
+            self.sizes[size] = value
 
     def check(self, name: str, shape: list[str], rule: list[str]) -> None:
         """Refuse an argument that is not as declared; None is no argument."""
@@ -110,14 +110,14 @@ class _Contract:
 
     def _check_shape(self, name: str, got: tuple[int, ...], shape: list[str]) -> None:
         fits, wanted = True, []
-        for size, given in zip(shape, got, strict=True):
-            own, more = size.removesuffix("+1"), int(size.endswith("+1"))
-            if own == "rows" and self.stop is not None:
-                fits &= given >= self.stop + more
+        for size, length in zip(shape, got, strict=True):
+            axis, more = size.removesuffix("+1"), int(size.endswith("+1"))
+            if axis == "rows" and self.stop is not None:
+                fits &= length >= self.stop + more
                 wanted.append(f"at least {self.stop + more}")
                 continue
-            known = int(own) if own.isdecimal() else self.sizes.setdefault(own, max(given - more, 0))
-            fits &= given == known + more
+            known = int(axis) if axis.isdecimal() else self.sizes.setdefault(axis, max(length - more, 0))
+            fits &= length == known + more
             wanted.append(str(known + more))
         if shape[-1] in ("width", "squares") and not got[-1]:
             raise DataError("sums of at least one digit", got=0)
@@ -165,11 +165,11 @@ class _Contract:
         ends = self.arguments["indptr"][self.start : n_rows + 1]
         strange = _falls(ends) | (ends > len(values))
         self._refuse_rows(ends, strange, f"an indptr that does not decrease, from 0 to at most {len(values)}")
-        own = values[ends[0] : ends[-1]]
-        if (strange := (own < 0) | (own >= n_tokens)).any():
+        indices = values[ends[0] : ends[-1]]
+        if (strange := (indices < 0) | (indices >= n_tokens)).any():
             entry = int(np.argmax(strange))
             row = int(np.searchsorted(ends, ends[0] + entry, side="right")) - 1 + self.start
-            raise DataError(f"an index from 0 to below {n_tokens}", got=int(own[entry]), row=row)
+            raise DataError(f"an index from 0 to below {n_tokens}", got=int(indices[entry]), row=row)
 
     def finite(self, name: str, values: NDArray[Any], _: int) -> None:
         """Neither NaN nor infinite."""

@@ -38,8 +38,8 @@ def student_tables(
     """
     shift, spread, kappa_n, nu_n = posterior(n, moments, prior, kappa, nu)
     if shared:
-        own = nu * prior[2][:, None]
-        spread = np.broadcast_to(own + (spread - own).sum(axis=1, keepdims=True), n.shape)
+        prior_spread = nu * prior[2][:, None]
+        spread = np.broadcast_to(prior_spread + (spread - prior_spread).sum(axis=1, keepdims=True), n.shape)
         nu_n = np.broadcast_to(nu + n.sum(axis=1, keepdims=True), n.shape)
     mean, low = _two_sum(prior[0][:, None], shift)
     mean, low = _two_sum(mean, low + prior[1][:, None])

@@ -40,7 +40,7 @@ def _pattern(python: bool, addresses: bool) -> re.Pattern[str]:
     return re.compile(f"{url}|{mail}|[{word}]+")
 
 
-def _folded(text: str, rules: Rules) -> str:
+def _fold(text: str, rules: Rules) -> str:
     """Case, accents and digits."""
     if rules.case:
         text = text.lower() if rules.case == 1 else text.casefold()
@@ -51,15 +51,15 @@ def _folded(text: str, rules: Rules) -> str:
     return text
 
 
-def _normalised(text: str, rules: Rules) -> tuple[str, Sequence[int]]:
+def _normalise(text: str, rules: Rules) -> tuple[str, Sequence[int]]:
     """The text to be cut, and for each of its characters the place in the original that it comes from."""
     if text.isascii():
-        return _folded(text, rules), range(len(text) + 1)
+        return _fold(text, rules), range(len(text) + 1)
     kept = [i for i, c in enumerate(text) if rules.python or unicodedata.category(c) != "Cf"]
     text = "".join(text[i] for i in kept)
     if rules.case == 1 and "\u03a3" in text:  # the one letter whose small form depends on its neighbours
         text = "".join(s if c == "\u03a3" else c for c, s in zip(text, _small_sigmas(text), strict=True))
-    parts = [_folded(c, rules) for c in text]
+    parts = [_fold(c, rules) for c in text]
     places = [i for i, part in zip(kept, parts, strict=True) for _ in part]
     return "".join(parts), [*places, kept[-1] + 1 if kept else 0]
 
@@ -83,7 +83,7 @@ def spans(text: bytes, rules: Rules, stop: Any = None) -> list[Span]:
     ['no', 'o ', ' n', 'no']
     """
     original = text.decode("utf-8", "replace")
-    content, places = _normalised(original, rules)
+    content, places = _normalise(original, rules)
     if rules.characters:
         units = [
             (" " if m[0][0].isspace() else m[0], places[m.start()], places[m.end() - 1] + 1)

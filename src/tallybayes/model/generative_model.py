@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.errors import check_integer
-from tallybayes.explaining.description import Description, described_with_intervals
+from tallybayes.explaining.description import Description, describe_with_intervals
 from tallybayes.explaining.log_evidence import log_evidence
 from tallybayes.explaining.objective import Objective, objective
 from tallybayes.explaining.sampling import sample
@@ -100,7 +100,7 @@ class GenerativeModel:
         P(class | value), which is what these families model.
         """
         with self.reading() as snapshot:
-            return described_with_intervals(snapshot, level)
+            return describe_with_intervals(snapshot, level)
 
 
 def _with_likelihoods(snapshot: Snapshot, verb: str) -> Snapshot:

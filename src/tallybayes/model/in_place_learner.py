@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.columns.label import Labels
 from tallybayes.families.family import Add, Family, Floats
-from tallybayes.families.numbers.waiting_rows import WaitingRows
+from tallybayes.families.numbers.pending_rows import PendingRows
 from tallybayes.scoring.rows import RowLayout
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.input_kind import has_attribute, library_of
@@ -31,7 +31,7 @@ class InPlaceLearner:
     def __init__(self, state: ModelState) -> None:
         schema, total = state.schema, state.statistics
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
-        self._waiting: list[tuple[WaitingRows, slice]] = []
+        self._waiting: list[tuple[PendingRows, slice]] = []
         self._kind: type | None = None
         self._learn: Callable[[dict[Any, Any], Any], int] = _take_general_path
         labels, class_rows = total.in_use(), total.class_rows
@@ -56,8 +56,8 @@ class InPlaceLearner:
         self._kind = type(labels[0])
         every: list[Add] = adders  # type: ignore[assignment]
         kinds = list(zip(every, parts, (tally.has_keys for _, tally in blocks), strict=True))
-        self._waiting = [(add, part) for add, part, _ in kinds if isinstance(add, WaitingRows)]
-        self._may_refuse = [add for add, _, has_keys in kinds if not has_keys and not isinstance(add, WaitingRows)]
+        self._waiting = [(add, part) for add, part, _ in kinds if isinstance(add, PendingRows)]
+        self._may_refuse = [add for add, _, has_keys in kinds if not has_keys and not isinstance(add, PendingRows)]
         self._count_keys = [add for add, _, has_keys in kinds if has_keys]
         facts = (self._kind, self._codes, self._layout.index, self._values, _together(every), self._class_rows)
         self._learn = partial(kernels.active.learn_row, *facts)

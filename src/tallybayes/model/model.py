@@ -22,7 +22,7 @@ from tallybayes.model.generative_model import GenerativeModel
 from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
 from tallybayes.notebook_view import ResultView, TextGrid
-from tallybayes.scoring.snapshot import Snapshot, checked_row
+from tallybayes.scoring.snapshot import Snapshot, check_row
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
@@ -206,7 +206,7 @@ class Model(GenerativeModel, ResultView):
         seed = check_integer("seed", seed, at_least=0)
         with self.reading() as snapshot:
             batches = snapshot.interval_batches(data, level, seed=seed, calibrated=calibrated)
-            return snapshot.joined((ends for _, (_, ends) in batches), 2)
+            return snapshot.join((ends for _, (_, ends) in batches), 2)
 
     def log_score(self, data: TableLike) -> Floats:
         """What `explain` adds up to, (rows, classes): log prior and evidence with all weights and corrections.
@@ -232,7 +232,7 @@ class Model(GenerativeModel, ResultView):
         """
         with self.reading() as snapshot:
             batches = snapshot.leave_one_out_batches(data, label, sample_weight, calibrated=calibrated)
-            return snapshot.joined(part for _, part in batches)
+            return snapshot.join(part for _, part in batches)
 
     def explain(self, data: TableLike) -> list[Explanation]:
         """For every row the prior and the contribution of each column, which add up to `log_score`."""
@@ -255,11 +255,11 @@ class Model(GenerativeModel, ResultView):
         """
         if type(row) is dict and self._current.learn_row(row, label):
             return ONE_ROW
-        return self._current.change([checked_row(row)], [label], None, 1)
+        return self._current.change([check_row(row)], [label], None, 1)
 
     def forget_one(self, row: RowLike, label: Any) -> Change:
         """Take back a single row and its label."""
-        return self._current.change([checked_row(row)], [label], None, -1)
+        return self._current.change([check_row(row)], [label], None, -1)
 
     def forget(self, data: TableLike, *, label: LabelLike = None, sample_weight: WeightLike = None) -> Change:
         """Subtract rows, all or nothing, bit for bit (histograms on their present grid, see `Change.notes`)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.arrays.axis import merged
+from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
 from tallybayes.columns.column_spec import Origin
 from tallybayes.columns.label import label_column
@@ -63,7 +63,7 @@ class RowCounter:
         batch = read_batch(table, rows.schema, plan.label, plan.weight, known=known, known_key=self._known_key)
         keys = batch.labels.keys
         rows.rewritten |= batch.labels.rewritten
-        labels = merged(rows.statistics.labels or list(plan.labels), keys)
+        labels = merge_keys(rows.statistics.labels or list(plan.labels), keys)
         if plan.learns:
             rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
         statistics = SufficientStatistics.observe(batch, keys, labels, rows.schema)

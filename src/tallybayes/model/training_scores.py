@@ -147,7 +147,7 @@ def _log_proba(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: 
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
     if reduced.classes:
         batches = reduced.log_proba_batches(table, calibrated=calibrated)
-        result[:, positions(reduced.classes, whole.classes)] = reduced.joined(part for _, part in batches)
+        result[:, positions(reduced.classes, whole.classes)] = reduced.join(part for _, part in batches)
     n_absent = len(whole.classes) - len(reduced.classes)
     if not reduced.classes:
         result[:] = -np.log(n_absent)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.arrays.axis import merged, rough_kind
+from tallybayes.arrays.axis import merge_keys, rough_kind
 from tallybayes.columns.column_spec import ColumnSpec, Origin
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.schema import Schema
@@ -71,7 +71,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     for label in right.statistics.in_use():
         _check_prior(left, label)
     keys = to_label_type(left.statistics.in_use(), right.statistics.in_use())
-    labels = merged(left.statistics.labels, keys)
+    labels = merge_keys(left.statistics.labels, keys)
     statistics = left.statistics.copy().aligned(labels)
     statistics.add(right.statistics.copy().aligned(labels), 1)
     statistics.bound()
@@ -116,7 +116,7 @@ def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]
 
 
 def _combine(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
-    labels = merged(statistics.labels, part.labels)
+    labels = merge_keys(statistics.labels, part.labels)
     result = statistics.aligned(labels)
     result.add(part.aligned(labels), sign)
     return result

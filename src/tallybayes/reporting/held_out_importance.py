@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.scoring.posterior import log_normalised
+from tallybayes.scoring.posterior import normalise_log_scores
 from tallybayes.tuning.importance import ColumnImportance
 
 __all__ = ["HeldOutImportance"]
@@ -40,7 +40,7 @@ class HeldOutImportance:
         posterior = model.snapshot().posterior
         whole = posterior.log_proba(joint)[row, codes]
         for name, part in parts.items():
-            alone = log_normalised(log_prior + part)[row, codes] - log_prior[codes]
+            alone = normalise_log_scores(log_prior + part)[row, codes] - log_prior[codes]
             lost = whole - posterior.log_proba(joint - part)[row, codes]
             for sums, values in ((self._information, alone), (self._gain, lost)):
                 sums[name] = sums.get(name, 0.0) + float(np.clip(np.nan_to_num(values), -_MOST, _MOST).sum())

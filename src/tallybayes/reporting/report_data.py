@@ -144,7 +144,7 @@ def _add_columns(
     picked = known[np.linspace(0, len(known) - 1, n).astype(np.int64)]
     snapshot = model.snapshot()
     evidence = snapshot.scorer.evidence
-    for _, (columns, parts) in snapshot.worked_batches(
+    for _, (columns, parts) in snapshot.map_batches(
         table.take(picked), lambda columns, n_rows: (columns, evidence(columns, n_rows))
     ):
         held_out.add(model, parts, codes[picked])

@@ -55,18 +55,18 @@ class IntervalScorer:
     def __call__(self, columns: Columns, n_rows: int) -> tuple[Floats, Floats]:
         """The log score of every class, (rows, classes), and the intervals of P(class | row), (rows, classes, 2)."""
         log_score = self.scorer.log_score(columns, n_rows)
-        return log_score, self.drawn(log_score, self.cumulants(columns, n_rows) if self.level > 0 else None)
+        return log_score, self.draw_intervals(log_score, self.cumulants(columns, n_rows) if self.level > 0 else None)
 
     def cumulants(self, columns: Columns, n_rows: int) -> Floats:
         """Cumulants of the log score, (3, rows, classes): mean less the score, variance, third cumulant."""
         alpha = class_prior_alpha(self.settings, self.class_rows)
-        own = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
-        result = np.repeat(own[:, None], n_rows, axis=1)
+        cumulants = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
+        result = np.repeat(cumulants[:, None], n_rows, axis=1)
         for predictive in self.scorer.predictives:
             result += predictive.log_cumulants([columns[name] for name in predictive.features])
         return result
 
-    def drawn(self, log_score: Floats, cumulants: Floats | None) -> Floats:
+    def draw_intervals(self, log_score: Floats, cumulants: Floats | None) -> Floats:
         """The intervals; P(class | row) itself is always inside.
 
         The same draws for every row, evenly spread (a Latin hypercube), so that rows can be compared.

@@ -20,15 +20,15 @@ from tallybayes.arrays.column import Codes, Column, Flags
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import added, joined, never_learned
+from tallybayes.families.leave_one_out_scores import as_score, combine_scores, never_learned
 from tallybayes.families.predictive import Correction
 from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
-from tallybayes.scoring.weighted_predictive import weighted_score
+from tallybayes.scoring.weighted_predictive import weight_score
 from tallybayes.state.settings import Settings
 
-__all__ = ["LeaveOneOut", "corrected_rows", "in_classes"]
+__all__ = ["LeaveOneOut", "in_classes", "score_correction"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class LeaveOneOut:
         line, table = self._log_priors(codes, weights)
         ends = np.array([0, len(table)])
         prior = partial(kernels.active.add_codes, [line], np.zeros(1, np.int64), ends, table)
-        scores: list[Score] = [prior, *joined(self.scores(columns, codes, weights).values())]
+        scores: list[Score] = [prior, *combine_scores(self.scores(columns, codes, weights).values())]
         finish = partial(posterior.write_log_proba, row_prior=lambda rows: table[line[rows]])
         return add_up(np.zeros(table.shape[1]), scores, len(codes), finish)[0]
 
@@ -78,23 +78,27 @@ class LeaveOneOut:
         """What every column adds to the log score, each row by the sums without itself."""
         result: dict[str, Score] = {}
         for block in self.scorer.blocks:
-            own = [columns[name] for name in block.tally.features]
-            scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
+            block_columns = [columns[name] for name in block.tally.features]
+            scores = block.family.leave_one_out(block.tally, block.prior(), block_columns, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
         for name, part in self.scorer.corrections(columns, len(codes)).items():
-            result[name] = _both(result[name], added(part))
+            result[name] = _add_pair(result[name], as_score(part))
         missing = {} if self.scorer.missing is None else self.scorer.missing.leave_one_out(columns, codes, weights)
-        own_weights, classes = self.settings.column_weights, self.scorer.classes
-        if own_weights is None:
-            return _summed(result, missing)
+        column_weights, classes = self.settings.column_weights, self.scorer.classes
+        if column_weights is None:
+            return _add_scores(result, missing)
         plain = replace(self.settings, column_weights=None).with_options(class_weight=None)
         log_prior = replace(self, settings=plain).log_prior(codes, weights)
         log_prior = log_prior - logsumexp(log_prior, axis=1)[:, None]
-        result = _weighted(result, own_weights.table(list(result), classes), log_prior)
-        missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
-        pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)
-        corrections = {name: added(corrected_rows(own, columns[name])) for name, own in pairs if own is not None}
-        return _summed(_summed(result, missing), corrections)
+        result = _weight_scores(result, column_weights.table(list(result), classes), log_prior)
+        missing = _weight_scores(missing, column_weights.missing_table(list(missing), classes), log_prior)
+        pairs = zip(columns, column_weights.corrections_of(list(columns), classes), strict=False)
+        corrections = {
+            name: as_score(score_correction(correction, columns[name]))
+            for name, correction in pairs
+            if correction is not None
+        }
+        return _add_scores(_add_scores(result, missing), corrections)
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
         """The same worked out: (rows, classes) by column."""
@@ -105,17 +109,17 @@ class LeaveOneOut:
         return result
 
 
-def _weighted(scores: dict[str, Score], table: Floats, log_prior: Floats) -> dict[str, Score]:
+def _weight_scores(scores: dict[str, Score], table: Floats, log_prior: Floats) -> dict[str, Score]:
     pairs = zip(scores, table, strict=True)
-    return {name: weighted_score(scores[name], own, log_prior) for name, own in pairs if own.any()}
+    return {name: weight_score(scores[name], weight, log_prior) for name, weight in pairs if weight.any()}
 
 
-def _summed(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
+def _add_scores(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
     """The scores of columns, with what others add to them."""
-    return scores | {name: _both(scores[name], score) if name in scores else score for name, score in more.items()}
+    return scores | {name: _add_pair(scores[name], score) if name in scores else score for name, score in more.items()}
 
 
-def _both(first: Score, second: Score) -> Score:
+def _add_pair(first: Score, second: Score) -> Score:
     """The sum of two scores."""
 
     def score(out: Floats, start: int, stop: int) -> None:
@@ -125,17 +129,17 @@ def _both(first: Score, second: Score) -> Score:
     return score
 
 
-def corrected_rows(correction: Correction, column: Column) -> Floats:
+def score_correction(correction: Correction, column: Column) -> Floats:
     """What a correction adds to the rows of a column, (rows, classes)."""
     rows = np.flatnonzero(~is_missing(column))
     if isinstance(column, Codes):
-        own = correction.of_keys(list(column.keys))[column.codes[rows].astype(np.int64) - column.origin]
+        change = correction.of_keys(list(column.keys))[column.codes[rows].astype(np.int64) - column.origin]
     elif isinstance(column, Flags):
-        own = correction.of_keys((False, True))[column.values[rows].astype(np.int64)]
+        change = correction.of_keys((False, True))[column.values[rows].astype(np.int64)]
     else:
-        own = correction.of_numbers(np.asarray(column.values[rows], np.float64))  # type: ignore[union-attr]
-    whole = np.zeros((len(column), own.shape[1]))
-    whole[rows] = own
+        change = correction.of_numbers(np.asarray(column.values[rows], np.float64))  # type: ignore[union-attr]
+    whole = np.zeros((len(column), change.shape[1]))
+    whole[rows] = change
     return whole
 
 

@@ -44,11 +44,11 @@ class MissingEvidence:
     @classmethod
     def of(cls, statistics: SufficientStatistics, names: Collection[str]) -> MissingEvidence | None:
         """Of some columns of the sums of a model, in the order of their names; None if there are none."""
-        found = _gaps(statistics, names, always=True)
-        if not found:
+        gaps = _gaps(statistics, names, always=True)
+        if not gaps:
             return None
-        ordered = tuple(sorted(found))
-        seen = Exact.concatenate([found[name][None] for name in ordered])
+        ordered = tuple(sorted(gaps))
+        seen = Exact.concatenate([gaps[name][None] for name in ordered])
         absent = statistics.class_rows[None] - seen
         tally = Sums(ordered, {"no": seen, "yes": absent}, counts=("no", "yes"))
         return cls._derived(tally)
@@ -72,7 +72,7 @@ class MissingEvidence:
 
     def bind(self, columns: Mapping[str, Column]) -> Score:
         """Prepare to score columns: add to rows with missing values what they differ by from rows without."""
-        return self._bound([is_missing(columns[name]) for name in self.names])
+        return self._bind_gaps([is_missing(columns[name]) for name in self.names])
 
     def bind_matrix(self, values: Floats, places: Sequence[int]) -> Score:
         """The same for a matrix that is filled later; places: the columns of the matrix. Missing is NaN."""
@@ -80,12 +80,12 @@ class MissingEvidence:
         def score(out: Floats, start: int, stop: int) -> None:
             gaps = np.isnan(values[start:stop, places])
             if gaps.any():
-                self._bound(list(gaps.T))(out[start:stop], 0, stop - start)
+                self._bind_gaps(list(gaps.T))(out[start:stop], 0, stop - start)
 
         return score
 
-    def _bound(self, gaps: Sequence[Booleans]) -> Score:
-        used = [j for j, own in enumerate(gaps) if own.any()]
+    def _bind_gaps(self, gaps: Sequence[Booleans]) -> Score:
+        used = [j for j, gap in enumerate(gaps) if gap.any()]
         lines = np.ascontiguousarray((self.log_missing - self.log_present)[used])
         codes = [gaps[j].view(np.int8) - np.int8(1) for j in used]  # 0 where missing, -1 elsewhere
         origins, ends = np.zeros(len(used), np.int64), np.arange(len(used) + 1)
@@ -115,8 +115,8 @@ class MissingEvidence:
 def is_missing(column: Column) -> Booleans:
     """Which rows of a column have no value."""
     if isinstance(column, Bag):
-        own = column.present if column.rows is None else column.rows >= 0
-        return np.zeros(len(column), bool) if own is None else ~own
+        present = column.present if column.rows is None else column.rows >= 0
+        return np.zeros(len(column), bool) if present is None else ~present
     if isinstance(column, Cells):
         return np.asarray((column.codes < 0).all(axis=1))
     if isinstance(column, Codes):
@@ -130,12 +130,12 @@ def is_missing(column: Column) -> Booleans:
 
 def _gaps(statistics: SufficientStatistics, among: Collection[str], *, always: bool = False) -> dict[str, Exact]:
     """Rows per class that columns have counted; of columns without gaps only if `always`, without values never."""
-    result, wanted = {}, set(among)
+    result, among_names = {}, set(among)
     for tally in statistics.blocks.values():
         seen = tally.rows_seen()
         there = np.asarray(seen.nonzero().any(axis=1))
         lacking = np.asarray((statistics.class_rows[None] - seen).nonzero().any(axis=1))
         for j, name in enumerate(tally.features):
-            if name in wanted and there[j] and (always or lacking[j]):
+            if name in among_names and there[j] and (always or lacking[j]):
                 result[name] = seen[j]
     return result

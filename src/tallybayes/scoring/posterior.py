@@ -30,14 +30,14 @@ __all__ = [
     "answer_codes",
     "answers",
     "log_marginal",
-    "log_normalised",
+    "normalise_log_scores",
     "warn_ruled_out",
 ]
 
 RowPrior = Callable[[NDArray[np.int64]], Floats]  # log P(class) of some rows, by their numbers: (rows, classes)
 
 _CHUNK = 16384  # rows at a time, so that their probabilities stay in the cache
-_FEW = 8  # up to so many classes, going class by class is faster than row by row
+_FEW_CLASSES = 8  # up to so many classes, going class by class is faster than row by row
 
 
 class RuledOutWarning(UserWarning):
@@ -128,7 +128,7 @@ def log_marginal(log_joint: Floats) -> Floats:
         return np.asarray(logsumexp(log_joint, axis=1))
 
 
-def log_normalised(log_score: Floats) -> Floats:
+def normalise_log_scores(log_score: Floats) -> Floats:
     """Log P(class | row) from log scores, (rows, classes); -inf throughout where every class is ruled out."""
     out = np.array(log_score, np.float64, order="C")
     kernels.active.log_softmax(out, 0, len(out))
@@ -148,7 +148,7 @@ def warn_ruled_out(n_ruled_out: int, n_rows: int, *, stacklevel: int) -> None:
 
 def _most_probable(proba: Floats) -> NDArray[np.int64]:
     """The class with the greatest probability of every row; ties go to the first class."""
-    if len(proba) <= SMALL or proba.shape[1] > _FEW:
+    if len(proba) <= SMALL or proba.shape[1] > _FEW_CLASSES:
         return np.asarray(proba.argmax(axis=1), np.int64)
     best = np.zeros(len(proba), np.int64)
 

@@ -259,7 +259,7 @@ class _Buffer:
             self._renewed = self.scorer.row_scores(state, self._parts)
         if not self._renewed or not all(renew() for renew, _ in self._renewed):
             return False
-        self._renewed_start = self.scorer.renewed_prior(state)[None]
+        self._renewed_start = self.scorer.renew_prior(state)[None]
         self.renewed_for = sums
         return True
 

@@ -25,7 +25,7 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, RowScore, Score, Smoothing
 from tallybayes.scoring.missing_evidence import MissingEvidence
-from tallybayes.scoring.weighted_predictive import corrected_parts, unweighted, with_column_weights
+from tallybayes.scoring.weighted_predictive import corrected_parts, remove_weights, with_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -37,7 +37,7 @@ Columns = Mapping[str, Column]
 Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
 
 _CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
-_FEW = 32  # classes whose prior is repeated for a chunk of rows
+_FEW_CLASSES = 32  # classes whose prior is repeated for a chunk of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,9 @@ class Scorer:
                 for predictive in predictives
             )
         missing = _missing_evidence(total, state, shares)
-        return cls(labels, _moved(shares, labels, settings), predictives, blocks, shares, missing)
+        return cls(labels, _shift_prior(shares, labels, settings), predictives, blocks, shares, missing)
 
-    def renewed(self, state: ModelState) -> Scorer:
+    def renew(self, state: ModelState) -> Scorer:
         """The scorer of the same state after rows of its labels were added to its sums in place."""
         return (
             Scorer._derived(state, state.statistics, self.classes, self.blocks)
@@ -100,12 +100,12 @@ class Scorer:
 
     def _follows(self, state: ModelState) -> bool:
         """Whether the blocks are the sums of a state: sums of a part of its columns or classes are copies."""
-        own = {id(tally) for tally in state.statistics.blocks.values()}
+        blocks = {id(tally) for tally in state.statistics.blocks.values()}
         return len(self.classes) == len(state.statistics.labels) and all(
-            id(block.tally) in own for block in self.blocks
+            id(block.tally) in blocks for block in self.blocks
         )
 
-    def renewed_prior(self, state: ModelState) -> Floats:
+    def renew_prior(self, state: ModelState) -> Floats:
         """Log P(c) of such a state."""
         return log_class_prior(self.classes, state.statistics.class_rows.floats(), state.settings)
 
@@ -117,13 +117,13 @@ class Scorer:
         if not self._follows(state):
             return []
         blocks = zip(self.blocks, values, strict=True)
-        scores = [block.family.row_score(block.tally, block.smoothing, own) for block, own in blocks]
+        scores = [block.family.row_score(block.tally, block.smoothing, predictive) for block, predictive in blocks]
         return [score for score in scores if score is not None] if None not in scores else []
 
     @staticmethod
     def blocks_of(state: ModelState, total: SufficientStatistics) -> tuple[Block, ...]:
         """The columns of a state that are derived together; total: its sums over the labels in use."""
-        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        filled = ((family, _drop_empty_columns(tally)) for family, tally in total.blocks.items())
         return tuple(
             block
             for counted, tally in filled
@@ -135,7 +135,7 @@ class Scorer:
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
         return {
-            name: (predictive if weighted else unweighted(predictive)).part(number)
+            name: (predictive if weighted else remove_weights(predictive)).part(number)
             for predictive in self.predictives
             for number, name in enumerate(predictive.features)
         }
@@ -144,10 +144,10 @@ class Scorer:
         """What corrections of tokens add to the scores of columns before their weights: (rows, classes) by name."""
         result = {}
         for predictive in self.predictives:
-            for name, (own, plain) in corrected_parts(predictive).items():
+            for name, (corrected, plain) in corrected_parts(predictive).items():
                 with np.errstate(invalid="ignore"):
-                    found = _score_one(own, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
-                result[name] = np.where(np.isfinite(found), found, 0.0)
+                    difference = _score_one(corrected, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
+                result[name] = np.where(np.isfinite(difference), difference, 0.0)
         return result
 
     @property
@@ -162,13 +162,13 @@ class Scorer:
 
     def log_score(self, columns: Columns, n_rows: int) -> Floats:
         """The log score of every row, (rows, classes)."""
-        return self.finished(columns, n_rows)[0]
+        return self.score_and_finish(columns, n_rows)[0]
 
     def without_prior(self) -> Scorer:
         """The scorer of the columns alone."""
         return replace(self, log_prior=np.zeros_like(self.log_prior))
 
-    def finished(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
+    def score_and_finish(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
         """The log score after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
         if self.missing is not None:
@@ -208,7 +208,7 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, finish: Fini
     if not n_classes:
         return out, 0
     size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
-    repeated = log_prior.ndim == 1 and n_classes <= _FEW and n_rows > SMALL
+    repeated = log_prior.ndim == 1 and n_classes <= _FEW_CLASSES and n_rows > SMALL
     prior = np.tile(log_prior, (size, 1)) if repeated else log_prior  # repeating few numbers in every chunk takes long
 
     def chunk(start: int, stop: int) -> int:
@@ -236,11 +236,11 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
     first = families.get(tally.features[0], counted)
     if all(families.get(name, counted) is first for name in tally.features):  # comparing families takes long
         return [(first, tally)]
-    own = {name: families.get(name, counted) for name in tally.features}
-    groups = sorted(set(own.values()), key=str)
+    family_of = {name: families.get(name, counted) for name in tally.features}
+    groups = sorted(set(family_of.values()), key=str)
     if len(groups) == 1:
         return [(groups[0], tally)]
-    return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
+    return [(family, tally.only(tuple(name for name in family_of if family_of[name] == family))) for family in groups]
 
 
 def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
@@ -248,14 +248,14 @@ def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares
     names = state.settings.missing_columns(state.families)
     derived = state.schema.derived if names else {}
     names = [name for name in names if name not in derived]
-    found = MissingEvidence.of(total, names) if names else None
+    evidence = MissingEvidence.of(total, names) if names else None
     weights = state.settings.column_weights
-    if found is None or weights is None:
-        return found
-    return found.weighted(weights.missing_table(found.names, total.labels), log_shares)
+    if evidence is None or weights is None:
+        return evidence
+    return evidence.weighted(weights.missing_table(evidence.names, total.labels), log_shares)
 
 
-def _filled(tally: Tally) -> Tally:
+def _drop_empty_columns(tally: Tally) -> Tally:
     """The columns that have values: one without any contributes nothing."""
     if tally.is_full():
         return tally
@@ -277,10 +277,10 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
     Weights of classes are factors of the prior, not of the counts: a weight of the rows of a class would change nothing
     else but the smoothing, and the counts stay those of the data.
     """
-    return _moved(_log_class_prior(classes, counts, settings), classes, settings)
+    return _shift_prior(_log_class_prior(classes, counts, settings), classes, settings)
 
 
-def _moved(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
+def _shift_prior(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
     """A class prior moved by offsets and class weights."""
     weights, moved = settings.column_weights, log_prior
     if weights is not None and weights.offsets and not (weights.fitted_on and settings.class_prior != "empirical"):
@@ -297,11 +297,11 @@ def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings)
         lacking = [label for label in classes if label not in settings.class_prior]
         if lacking:
             raise ParameterError("a prior probability for every label", got=Described(f"none for {lacking[0]!r}"))
-        given = np.array([settings.class_prior[label] for label in classes], np.float64)
-        if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
-            given = np.ones(len(classes))
+        probabilities = np.array([settings.class_prior[label] for label in classes], np.float64)
+        if not probabilities.any():  # only labels that were said to be impossible have come: nothing is known of them
+            probabilities = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(given) - np.log(given.sum()))
+            return np.asarray(np.log(probabilities) - np.log(probabilities.sum()))
     if not classes or settings.class_prior == "uniform" or math.isinf(settings.class_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     log_prior: Floats = kernels.active.log_shares(counts, settings.class_smoothing)

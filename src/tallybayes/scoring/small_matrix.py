@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.sparse_matrix import checked_csr
+from tallybayes.arrays.sparse_matrix import check_csr
 from tallybayes.families.family import Floats
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.tables.table import Table
@@ -152,7 +152,7 @@ def score_sparse_matrix(data: Any, scorer: Scorer) -> Floats | None:
     predictive = scorer.predictives[0]
     if not predictive.takes_sparse_matrix or predictive.features != ("x",):
         return None
-    least = checked_csr(data, "x").data.min(initial=0)
+    least = check_csr(data, "x").data.min(initial=0)
     if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
         return None
     out: Floats = np.repeat(scorer.start[None], data.shape[0], axis=0)

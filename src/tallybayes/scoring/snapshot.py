@@ -33,7 +33,7 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import Source, TableSource
 from tallybayes.tables.table import Table, small_frame
 
-__all__ = ["Snapshot", "checked_row"]
+__all__ = ["Snapshot", "check_row"]
 
 _COMPARED = 5  # unknown names that are compared with those of the model, for a hint
 
@@ -64,29 +64,29 @@ class Snapshot:
     @property
     def scorer(self) -> Scorer:
         """Log P(class) and the predictive of every block of columns."""
-        if (found := self._scorer) is None:
+        if (scorer := self._scorer) is None:
             earlier, self._earlier = self._earlier, None
             self.is_used = True
-            self._scorer = found = Scorer.of(self.state) if earlier is None else earlier.renewed(self.state)
-        return found
+            self._scorer = scorer = Scorer.of(self.state) if earlier is None else earlier.renew(self.state)
+        return scorer
 
     @property
     def posterior(self) -> Posterior:
         """From the log score to probabilities and answers."""
-        if (found := self._posterior) is None:
+        if (posterior := self._posterior) is None:
             scorer, settings = self.scorer, self.state.settings
-            found = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
-            self._posterior = found
-        return found
+            posterior = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
+            self._posterior = posterior
+        return posterior
 
     def plain(self) -> Snapshot:
         """The snapshot of the generative model (`ModelState.plain`): there the log score is log P(class, row)."""
-        if (found := self._plain) is None:
+        if (plain := self._plain) is None:
             if (state := self.state.plain()) is self.state:
                 return self
             self.is_used = True
-            self._plain = found = Snapshot(state)
-        return found
+            self._plain = plain = Snapshot(state)
+        return plain
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
@@ -121,7 +121,7 @@ class Snapshot:
             yield source, with_date_parts(table, schema, unread)
         unread.warn()
 
-    def encoded(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
+    def encode(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
         """The columns of a table, encoded by the schema; scored: to be scored as new rows, not without themselves."""
         purpose = Purpose.SCORE if scored else Purpose.HELD_OUT
         return encode_columns(table, self.state.schema, self.scorer.lexicons, self._known_key, purpose=purpose)
@@ -130,14 +130,15 @@ class Snapshot:
         """The labels of a table in the type of the classes, cut into the bins of the schema."""
         return find_labels(table, self.label_or_default(label), self.state.schema, known=self.classes)
 
-    def labelled(
+    def encode_labelled(
         self, table: Table, label: Any, sample_weight: Any
     ) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned: columns, codes of its classes (-1: no label or no weight) and weights."""
         labels, weights = self.labels(table, label), find_weights(table, sample_weight)
-        own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
-        codes = in_classes(own, labels.keys, {label: code for code, label in enumerate(self.classes)})
-        return self.encoded(table), codes, None if weights is None or (weights == 1).all() else weights
+        # a row without weight was never learned
+        label_codes = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)
+        codes = in_classes(label_codes, labels.keys, {label: code for code, label in enumerate(self.classes)})
+        return self.encode(table), codes, None if weights is None or (weights == 1).all() else weights
 
     # Scores of any data
 
@@ -146,11 +147,11 @@ class Snapshot:
         data = small_frame(data)
         if (log_score := self.log_score_of_few(data)) is not None:
             return log_score
-        return self.joined(scores for _, scores in self.log_score_batches(data))
+        return self.join(scores for _, scores in self.log_score_batches(data))
 
     def log_likelihood(self, data: Any) -> Floats:
         """The log scores of the columns alone, (rows, classes): log p(row | class) in the generative model."""
-        return self.joined(scores for _, scores in self.worked_batches(data, self.scorer.without_prior().log_score))
+        return self.join(scores for _, scores in self.map_batches(data, self.scorer.without_prior().log_score))
 
     def log_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """Log P(class | row), (rows, classes)."""
@@ -168,9 +169,9 @@ class Snapshot:
             n_ruled_out = posterior.write_proba(proba, 0, len(proba))
         else:
             self.require_classes()
-            rows, finish = [checked_row(data)] if is_row else data, posterior.write_proba
-            parts = list(self.worked_batches(rows, lambda columns, n: self.scorer.finished(columns, n, finish)))
-            proba = self.joined(part for _, (part, _) in parts)
+            rows, finish = [check_row(data)] if is_row else data, posterior.write_proba
+            parts = list(self.map_batches(rows, lambda columns, n: self.scorer.score_and_finish(columns, n, finish)))
+            proba = self.join(part for _, (part, _) in parts)
             n_ruled_out = sum(n for _, (_, n) in parts)
         warn_ruled_out(n_ruled_out, len(proba), stacklevel=5)  # the caller of `Model.predict` and its kind
         return proba
@@ -213,7 +214,7 @@ class Snapshot:
 
         label: a column (or "column=value") to read as well; keep: keep all cells as they are.
         """
-        return self.worked_batches(data, self.scorer.log_score, label=label, keep=keep)
+        return self.map_batches(data, self.scorer.log_score, label=label, keep=keep)
 
     def log_proba_batches(
         self, data: Any, *, label: Any = None, calibrated: bool = True
@@ -225,13 +226,13 @@ class Snapshot:
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
         """Data batch by batch, each with the contribution of every column to the log score, (rows, classes)."""
-        return self.worked_batches(data, self.scorer.evidence, label=label)
+        return self.map_batches(data, self.scorer.evidence, label=label)
 
     def interval_batches(
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
         """Data batch by batch, each with the log score and the intervals of P(class | row), (rows, classes, 2)."""
-        return self.worked_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
+        return self.map_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
 
     def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
         """What computes the log score and the intervals of P(class | row) of encoded columns."""
@@ -239,25 +240,25 @@ class Snapshot:
         rows = np.array(list(self.state.class_counts.values()), np.float64)
         return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
 
-    def worked_batches(
+    def map_batches(
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
         unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep):
             are_few = isinstance(source, TableSource) and table.n_rows < LEAST_ROWS
-            yield from self.worked_parts(source, table, work, None if are_few else unseen)
+            yield from self.map_parts(source, table, work, None if are_few else unseen)
         unseen.warn()
 
     def unseen_categories(self) -> UnseenCategories:
         """What collects the columns in which no value is known, batch by batch."""
         return UnseenCategories(self._known_keys)
 
-    def worked_parts(
+    def map_parts(
         self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None
     ) -> Iterator[tuple[Table, Any]]:
         """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
-        return source.work_on_good_rows(table, lambda part: self._worked(part, work, unseen))
+        return source.work_on_good_rows(table, lambda part: self._apply(part, work, unseen))
 
     def leave_one_out_batches(
         self, data: Any, label: Any = None, sample_weight: Any = None, *, calibrated: bool = True
@@ -267,16 +268,16 @@ class Snapshot:
         sample_weight = self.state.schema.weight if sample_weight is None else sample_weight
 
         def work(table: Table) -> Floats:
-            columns, codes, weights = self.labelled(table, label, sample_weight)
+            columns, codes, weights = self.encode_labelled(table, label, sample_weight)
             scores = self.leave_one_out
             learned = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
             if learned.all():
                 return scores.log_proba(columns, codes, weights, posterior)
             result = np.empty((table.n_rows, len(self.classes)))
             new, old = np.flatnonzero(~learned), np.flatnonzero(learned)
-            own = {name: column.take(old) for name, column in columns.items()}
-            own_weights = None if weights is None else weights[old]
-            result[old] = scores.log_proba(own, codes[old], own_weights, posterior)
+            learned_columns = {name: column.take(old) for name, column in columns.items()}
+            learned_weights = None if weights is None else weights[old]
+            result[old] = scores.log_proba(learned_columns, codes[old], learned_weights, posterior)
             others = {name: column.take(new) for name, column in columns.items()}
             result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
@@ -290,10 +291,10 @@ class Snapshot:
         """The posterior, with or without the calibration."""
         return self.posterior if calibrated else self.posterior.uncalibrated()
 
-    def joined(self, parts: Iterator[Floats], *more: int) -> Floats:
+    def join(self, parts: Iterator[Floats], *more: int) -> Floats:
         """The arrays of batches, (rows, classes, ...), as one; `more` are the sizes after the classes."""
-        found = list(parts)
-        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes), *more))])
+        arrays = list(parts)
+        return arrays[0] if len(arrays) == 1 else np.concatenate([*arrays, np.zeros((0, len(self.classes), *more))])
 
     def _known_key(self, name: str) -> Any:
         """One category learned in a column, or None."""
@@ -318,12 +319,12 @@ class Snapshot:
             hint = next((hint for hint in near if hint is not None), None)
             raise DataError(f"columns of the model ({shorten(list(schema.columns))})", got=list(names), hint=hint)
 
-    def _worked(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
+    def _apply(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
         """The result of `work(columns, n_rows)` for a table.
 
         A column that was taken for boolean because it held only 0 and 1 may hold other numbers: these are missing.
         """
-        columns = self.encoded(table, scored=True)
+        columns = self.encode(table, scored=True)
         if unseen is not None:
             unseen.add(columns)
         while True:
@@ -331,8 +332,8 @@ class Snapshot:
                 return work(columns, table.n_rows)
             except DataError as error:
                 name = error.column or ""
-                column, field = columns.get(name), self.state.schema.columns.get(name)
-                if not isinstance(column, Flags) or field is None or not field.reader.only_bits:
+                column, spec = columns.get(name), self.state.schema.columns.get(name)
+                if not isinstance(column, Flags) or spec is None or not spec.reader.only_bits:
                     raise
                 if error.got in (np.inf, -np.inf):
                     raise
@@ -340,7 +341,7 @@ class Snapshot:
                 columns[name] = Flags(np.where((values == 0) | (values == 1), values, np.nan))
 
 
-def checked_row(row: Any) -> Mapping[Any, Any]:
+def check_row(row: Any) -> Mapping[Any, Any]:
     """A single row, if it is a mapping of column names to values."""
     if not isinstance(row, Mapping):
         raise DataError("a row: a dict of column names and values", got=row)

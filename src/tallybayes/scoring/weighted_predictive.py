@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 
-__all__ = ["WeightedPredictive", "corrected_parts", "unweighted", "weighted_score", "with_column_weights"]
+__all__ = ["WeightedPredictive", "corrected_parts", "remove_weights", "weight_score", "with_column_weights"]
 
 Corrections = Mapping[str, tuple[Sequence[str], Floats]]  # tokens, and their corrections (tokens, classes), by column
 
@@ -81,9 +81,9 @@ class WeightedPredictive(Predictive):
         if self.folded is not None:
             return self.folded.bind(columns)
         parts = [
-            weighted_score(self.scored.part(j).bind([column]), own, self.log_prior)
-            for j, (column, own) in enumerate(zip(columns, self.weights, strict=True))
-            if own.any()
+            weight_score(self.scored.part(j).bind([column]), weights, self.log_prior)
+            for j, (column, weights) in enumerate(zip(columns, self.weights, strict=True))
+            if weights.any()
         ]
 
         def score(out: Floats, start: int, stop: int) -> None:
@@ -97,11 +97,11 @@ class WeightedPredictive(Predictive):
         if self.folded is not None:
             return self.folded.bind_matrix(values)
         parts = []
-        for j, own in enumerate(self.weights):
-            if own.any():
+        for j, weights in enumerate(self.weights):
+            if weights.any():
                 if (inner := self.inner.part(j).bind_matrix(values[:, j : j + 1])) is None:
                     return None
-                parts.append(weighted_score(inner, own, self.log_prior))
+                parts.append(weight_score(inner, weights, self.log_prior))
 
         def score(out: Floats, start: int, stop: int) -> None:
             for part in parts:
@@ -111,9 +111,9 @@ class WeightedPredictive(Predictive):
 
     def part(self, number: int) -> Predictive:
         """One column."""
-        own, name = slice(number, number + 1), self.features[number]
+        place, name = slice(number, number + 1), self.features[number]
         tokens = {name: self.token_corrections[name]} if name in self.token_corrections else {}
-        weights = self.weights[own], self.log_prior, self.corrections[own]
+        weights = self.weights[place], self.log_prior, self.corrections[place]
         return WeightedPredictive(self.inner.part(number), *weights, tokens)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -131,9 +131,10 @@ class WeightedPredictive(Predictive):
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """The cumulants times powers of the weights."""
         result = np.zeros((3, len(columns[0]), self.n_classes))
-        for j, (column, own) in enumerate(zip(columns, self.weights, strict=True)):
-            if own.any():
-                result += np.stack([own, own**2, own**3])[:, None] * self.inner.part(j).log_cumulants([column])
+        for j, (column, weights) in enumerate(zip(columns, self.weights, strict=True)):
+            if weights.any():
+                powers = np.stack([weights, weights**2, weights**3])[:, None]
+                result += powers * self.inner.part(j).log_cumulants([column])
         return result
 
     def note(self, number: int) -> str:
@@ -143,7 +144,7 @@ class WeightedPredictive(Predictive):
         return ", ".join(text for text in (self.inner.note(number), weight, correction) if text)
 
 
-def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
+def weight_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
     """A score times weights (classes,); a weight of 0 contributes nothing.
 
     log_prior: (classes,) or of every row, (rows, classes): the contribution is centred where weights differ.
@@ -156,8 +157,8 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
         before = part.copy()
         part[:] = 0.0
         score(out, start, stop)
-        own = weighted_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
-        np.add(before, own, out=part)
+        scaled_part = weight_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
+        np.add(before, scaled_part, out=part)
 
     return scaled
 
@@ -173,8 +174,9 @@ def with_column_weights(
     tokens = {name: part for name, part in (token_corrections or {}).items() if name in predictive.features}
     if weights is None and not tokens:
         return predictive
-    own = weights or ColumnWeights()
-    table, corrections = own.table(predictive.features, classes), own.corrections_of(predictive.features, classes)
+    weights = weights or ColumnWeights()
+    table = weights.table(predictive.features, classes)
+    corrections = weights.corrections_of(predictive.features, classes)
     if (table == 1).all() and not corrections and not tokens:
         return predictive
     return WeightedPredictive(predictive, table, log_prior, corrections, tokens)
@@ -189,6 +191,6 @@ def corrected_parts(predictive: Predictive) -> dict[str, tuple[Predictive, Predi
     return {name: (predictive.scored.part(j), predictive.inner.part(j)) for name, j in numbers.items()}
 
 
-def unweighted(predictive: Predictive) -> Predictive:
+def remove_weights(predictive: Predictive) -> Predictive:
     """A predictive without weights."""
     return predictive.inner if isinstance(predictive, WeightedPredictive) else predictive

@@ -27,7 +27,7 @@ from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
-from tallybayes.scoring.snapshot import checked_row
+from tallybayes.scoring.snapshot import check_row
 from tallybayes.spark import evaluate, fit
 from tallybayes.spark.ml_params import OPTION_PARAMS, FittingParams, ScoringParams
 from tallybayes.spark.ml_persistence import EstimatorReader, EstimatorWriter, ModelReader, ModelWriter
@@ -137,7 +137,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
         """One row by the columns of the model."""
         name = self._vector_column()
         if name is None or not isinstance(value, Vector):
-            return checked_row(value)
+            return check_row(value)
         if forms_of_schema(self.tally.schema, [name])[name] == BAG:
             return {name: dict(enumerate(value.toArray().tolist()))}
         return {element_name(name, i): x for i, x in enumerate(value.toArray().tolist())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallybayes.arrays.axis import merged, rough_kind
+from tallybayes.arrays.axis import merge_keys, rough_kind
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
@@ -51,7 +51,7 @@ class CountedRows:
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""
         if self.statistics.labels or self.statistics.blocks:
-            labels = merged(self.statistics.labels, part.labels)
+            labels = merge_keys(self.statistics.labels, part.labels)
             self.statistics = self.statistics.aligned(labels)
             self.statistics.add(part.aligned(labels), 1)
         else:

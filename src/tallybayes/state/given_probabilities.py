@@ -10,7 +10,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Codes, Column, Key
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.family import Floats, Predictive, Score
 
 __all__ = ["GivenProbabilities", "GivenTables"]

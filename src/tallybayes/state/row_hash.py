@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Key, Reals
-from tallybayes.arrays.token_rules import packed
+from tallybayes.arrays.token_rules import pack_strings
 from tallybayes.columns.batch import Batch
 from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
@@ -139,7 +139,7 @@ def _is_integer(key: Any) -> bool:
 
 
 def _text_hashes(texts: list[Any]) -> Hashes:
-    hashes: Hashes = kernels.active.hash_texts(*packed(texts))
+    hashes: Hashes = kernels.active.hash_texts(*pack_strings(texts))
     return hashes
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
+from tallybayes.arrays.sparse_matrix import check_csr, is_sparse
 from tallybayes.cells.arrow import integers
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError
@@ -194,7 +194,7 @@ def to_table(data: Any) -> Table:
     if has_attribute(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
         return _from_arrow(data)
     if is_sparse(data):
-        return Table(data.shape[0], {"x": checked_csr(data, "x")})
+        return Table(data.shape[0], {"x": check_csr(data, "x")})
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
     if isinstance(data, Mapping):
@@ -320,7 +320,7 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
             hint = "give one row that has lists as a list of one dict: [{...}]"
             raise DataError("a column of values", got=values, column=name, hint=hint)
         sparse = is_sparse(values)
-        columns[name] = raw = checked_csr(values, name) if sparse else raw_column(values)
+        columns[name] = raw = check_csr(values, name) if sparse else raw_column(values)
         length = raw.shape[0] if sparse else len(raw)
         if n_rows is not None and length != n_rows:
             raise DataError(f"{n_rows} values as in the other columns", got=length, column=name)

@@ -48,21 +48,21 @@ class CellPairCounts(Counts):
     ) -> CellPairCounts:
         """From the sorted places `key * n_classes + class` of each column, and the amount at each."""
         features, first, rows, classes, kept = tuple(sizes), [0], [], [], []
-        for own, (places, amounts) in zip(sizes.values(), counted, strict=True):
+        for column_sizes, (places, amounts) in zip(sizes.values(), counted, strict=True):
             there = amounts.nonzero()
             key, klass = np.divmod(places[there], max(n_classes, 1))
             rows.append(first[-1] + key)
             classes.append(klass)
             kept.append(amounts[there])
-            first.append(first[-1] + sum(own) ** 2 + 1)
+            first.append(first[-1] + sum(column_sizes) ** 2 + 1)
 
-        def names_of(found: list[int]) -> list[tuple[str, Key]]:
-            at = np.searchsorted(first, found, side="right") - 1
-            return [(features[i], row - first[i]) for i, row in zip(at.tolist(), found, strict=True)]
+        def names_of(rows: list[int]) -> list[tuple[str, Key]]:
+            at = np.searchsorted(first, rows, side="right") - 1
+            return [(features[i], row - first[i]) for i, row in zip(at.tolist(), rows, strict=True)]
 
         none = np.zeros(0, np.int64)
         amounts = Exact.concatenate(kept) if kept else Exact.zeros(0)
-        result = cls._of_cells(
+        result = cls._of_entries(
             features, n_classes, np.concatenate([none, *rows]), np.concatenate([none, *classes]), amounts, names_of
         )
         assert isinstance(result, CellPairCounts)
@@ -83,9 +83,9 @@ class CellPairCounts(Counts):
         column_of[slots] = np.arange(len(slots))
         column_of[-1] = -1
         table = self.store.table()
-        own = column_of[table.slots]
-        there = np.flatnonzero(own >= 0)
-        groups = own[there] * self.n_classes + table.classes[there]
+        columns = column_of[table.slots]
+        there = np.flatnonzero(columns >= 0)
+        groups = columns[there] * self.n_classes + table.classes[there]
         total = table.sums[_AMOUNTS][there].grouped(groups, len(self.features) * self.n_classes)
         return total.reshaped(len(self.features), self.n_classes)
 

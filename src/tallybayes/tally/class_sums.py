@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from tallybayes.arrays.array_types import Booleans, Floats, Integers
-from tallybayes.arrays.axis import merged, positions
+from tallybayes.arrays.axis import merge_keys, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
 from tallybayes.tally.tally import Arrays, Commit, Tally
@@ -43,35 +43,35 @@ class Sums(Tally):
 
     def copy(self) -> Sums:
         """An independent tally with the same sums."""
-        return self._mapped(lambda numbers: Exact(numbers.digits.copy(), numbers.low))
+        return self._map_statistics(lambda numbers: Exact(numbers.digits.copy(), numbers.low))
 
-    def _mapped(self, change: Callable[[Exact], Exact], features: tuple[str, ...] | None = None) -> Sums:
+    def _map_statistics(self, change: Callable[[Exact], Exact], features: tuple[str, ...] | None = None) -> Sums:
         """The sums after a change of every statistic, and of the columns."""
-        own = {name: change(numbers) for name, numbers in self.statistics.items()}
-        return Sums(self.features if features is None else features, own, counts=self.counts)
+        statistics = {name: change(numbers) for name, numbers in self.statistics.items()}
+        return Sums(self.features if features is None else features, statistics, counts=self.counts)
 
     def with_classes(self, positions: Integers, n_classes: int) -> Sums:
         """The same sums with class c at positions[c]."""
         kept = positions >= 0
-        return self._mapped(lambda numbers: numbers[:, kept].placed(1, positions[kept], n_classes).trimmed())
+        return self._map_statistics(lambda numbers: numbers[:, kept].placed(1, positions[kept], n_classes).trimmed())
 
     def only(self, features: tuple[str, ...]) -> Sums:
         """The sums of some of the columns."""
         where = positions(features, self.features)
-        return self._mapped(lambda numbers: numbers[where].trimmed(), features)
+        return self._map_statistics(lambda numbers: numbers[where].trimmed(), features)
 
     def pooled(self) -> Sums:
         """The sums over all classes, as if they were one."""
-        return self._mapped(lambda numbers: numbers.sum(axis=1).trimmed()[:, None])
+        return self._map_statistics(lambda numbers: numbers.sum(axis=1).trimmed()[:, None])
 
     def with_features(self, features: tuple[str, ...]) -> Sums:
         """The same sums with more columns."""
         if features == self.features:
             return self
         where = positions(self.features, features)
-        return self._mapped(lambda numbers: numbers.placed(0, where, len(features)), features)
+        return self._map_statistics(lambda numbers: numbers.placed(0, where, len(features)), features)
 
-    def opened(self, **room: int) -> dict[str, Exact] | None:
+    def open_sums(self, **room: int) -> dict[str, Exact] | None:
         """The sums in new arrays that the caller may change in place; None unless they are integers.
 
         room: statistics that need not be integers, and how many more digits on either side they get.
@@ -86,7 +86,7 @@ class Sums(Tally):
 
     def prepare(self, other: Sums, sign: int) -> Commit:
         """Check that `other` can be added or subtracted; the function returned does it."""
-        features = tuple(merged(self.features, other.features))
+        features = tuple(merge_keys(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
         total = {name: a[name] + b[name] if sign > 0 else a[name] - b[name] for name in self.statistics}
         result = Sums(features, total, counts=self.counts)
@@ -151,7 +151,7 @@ class Sums(Tally):
     def _trim(self) -> Sums:
         there = np.any([s.nonzero().any(axis=1) for s in self.statistics.values()], axis=0)
         features = tuple(name for name, here in zip(self.features, there, strict=True) if here)
-        return self._mapped(lambda numbers: numbers[there].trimmed(), features)
+        return self._map_statistics(lambda numbers: numbers[there].trimmed(), features)
 
     def arrays(self) -> Arrays:
         """The sums by name, (columns, classes) each."""

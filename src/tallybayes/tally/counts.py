@@ -1,6 +1,6 @@
 """Counts of keys per class, for several columns: categories, and the lengths of bags.
 
-The cells are in a `CellStore`; here are the keys of each column, and the amounts per column and class.
+The entries are in an `EntryStore`; here are the keys of each column, and the amounts per column and class.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
-from tallybayes.arrays.axis import merged, positions, sort_keys
+from tallybayes.arrays.axis import merge_keys, positions, sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.tally.cell_store import CLASS_BITS, CellStore, CellTable, cell_arrays, cells_from_arrays, same_arrays
+from tallybayes.tally.entry_store import CLASS_BITS, EntryStore, EntryTable, entries_from_arrays, entry_arrays
 from tallybayes.tally.exact import Exact, check_counts, check_totals, require
 from tallybayes.tally.key_index import in_order
-from tallybayes.tally.tally import Arrays, Commit, Tally
+from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
 from tallybayes.tally.vocabulary import BAG_KINDS, not_learned
 
 __all__ = ["Counts"]
 
 _AMOUNTS = BAG_KINDS[0]
-_OPEN = 2**16  # cells of a table that may be open, however few of them are in use
+_OPEN = 2**16  # entries of a table that may be open, however few of them are in use
 
 
 class Counts(Tally):
@@ -46,7 +46,7 @@ class Counts(Tally):
         self.index: dict[str, dict[Key, int]] = {name: {} for name in features}
         self.column_of: list[str] = []
         self.key_of: list[Key] = []
-        self.store = CellStore(n_classes, BAG_KINDS)
+        self.store = EntryStore(n_classes, BAG_KINDS)
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
         self._open_totals: Integers | None = None  # (columns, classes): while open, `totals` are views of it
         self._keys_in_use: dict[str, int] = dict.fromkeys(features, 0)
@@ -62,25 +62,25 @@ class Counts(Tally):
     def of_table(cls, features: tuple[str, ...], keys: Sequence[Sequence[Key]], table: Exact) -> Counts:
         """From a dense table (keys of all columns one below the other, classes)."""
         row, klass = np.nonzero(table.nonzero())
-        owner = np.repeat(np.arange(len(features)), [len(own) for own in keys]).tolist()
-        first = [0, *itertools.accumulate(len(own) for own in keys)]
+        owner = np.repeat(np.arange(len(features)), [len(column_keys) for column_keys in keys]).tolist()
+        first = [0, *itertools.accumulate(len(column_keys) for column_keys in keys)]
 
         def names_of(rows: list[int]) -> list[tuple[str, Key]]:
             return [(features[owner[r]], keys[owner[r]][r - first[owner[r]]]) for r in rows]
 
-        return cls._of_cells(features, table.shape[1], row, klass, table[row, klass], names_of)
+        return cls._of_entries(features, table.shape[1], row, klass, table[row, klass], names_of)
 
     @classmethod
     def of_places(cls, feature: str, keys: Sequence[Key], places: Integers, amounts: Exact, n_classes: int) -> Counts:
         """Amounts of one column at sorted places `key number * n_classes + class`; those of zero are dropped."""
         there = amounts.nonzero()
         row, klass = np.divmod(places[there], max(n_classes, 1))
-        return cls._of_cells(
+        return cls._of_entries(
             (feature,), n_classes, row, klass, amounts[there], lambda rows: [(feature, keys[r]) for r in rows]
         )
 
     @classmethod
-    def _of_cells(
+    def _of_entries(
         cls,
         features: tuple[str, ...],
         n_classes: int,
@@ -89,26 +89,26 @@ class Counts(Tally):
         amounts: Exact,
         names_of: Callable[[list[int]], list[tuple[str, Key]]],
     ) -> Counts:
-        """From cells sorted by row and class; `names_of` gives the (column, key) of rows."""
+        """From entries sorted by row and class; `names_of` gives the (column, key) of rows."""
         result = cls(features, n_classes)
         is_first = np.ones(len(rows), bool)
         is_first[1:] = rows[1:] != rows[:-1]
         result._add_keys(names_of(rows[is_first].tolist()))
         slots = np.cumsum(is_first) - 1
         check_counts(amounts := amounts.trimmed())
-        result._fill(CellTable(slots << CLASS_BITS | classes, {_AMOUNTS: amounts}))
+        result._fill(EntryTable(slots << CLASS_BITS | classes, {_AMOUNTS: amounts}))
         return result
 
     def _add_keys(self, names: Sequence[tuple[str, Key]]) -> None:
-        for feature, own in itertools.groupby(names, key=itemgetter(0)):  # one column after the other
-            keys, first = [key for _, key in own], len(self.key_of)
+        for feature, group in itertools.groupby(names, key=itemgetter(0)):  # one column after the other
+            keys, first = [key for _, key in group], len(self.key_of)
             self.index[feature].update(zip(keys, range(first, first + len(keys)), strict=True))
             self.column_of += [feature] * len(keys)
             self.key_of += keys
 
-    def _fill(self, table: CellTable) -> None:
-        """Take the cells of a table, and derive totals and keys in use."""
-        self.store = CellStore(self.n_classes, BAG_KINDS, table)
+    def _fill(self, table: EntryTable) -> None:
+        """Take the entries of a table, and derive totals and keys in use."""
+        self.store = EntryStore(self.n_classes, BAG_KINDS, table)
         owner = self.owners()
         groups = owner[table.slots] * self.n_classes + table.classes
         total = table.sums[_AMOUNTS].grouped(groups, len(self.features) * self.n_classes)
@@ -160,7 +160,7 @@ class Counts(Tally):
         return len(self.key_of) - self.store.n_in_use
 
     def entries(self) -> tuple[Integers, Integers, Floats]:
-        """Slot, class and rounded amount of every cell."""
+        """Slot, class and rounded amount of every entry."""
         table = self.store.table()
         return table.slots, table.classes, table.floats(_AMOUNTS)
 
@@ -209,7 +209,7 @@ class Counts(Tally):
     def with_classes(self, positions: Integers, n_classes: int) -> Self:
         """The same sums with class c at positions[c]."""
         result = self.copy()
-        result.store = CellStore(n_classes, BAG_KINDS)
+        result.store = EntryStore(n_classes, BAG_KINDS)
         result._fill(self.store.table().mapped(None, positions))
         return result
 
@@ -230,11 +230,11 @@ class Counts(Tally):
     # Single rows, counted in place
 
     def can_open(self) -> bool:
-        """Whether single rows can be counted in place: integers, and not too many cells without any."""
+        """Whether single rows can be counted in place: integers, and not too many entries without any."""
         if self.open_counts() is not None:
             return True
         table = self.store.table()
-        few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(table.cells))
+        few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(table.entries))
         return few and table.sums[_AMOUNTS].is_whole and all(total.is_whole for total in self.totals.values())
 
     def open_counts(self) -> Integers | None:
@@ -243,10 +243,10 @@ class Counts(Tally):
 
     def count_row(self, values: Floats, code: int) -> bool:
         """Count one row of class `code` in place: the slot of its key in every column, NaN where it is missing."""
-        dense, totals = self._opened()
+        dense, totals = self._open_table()
         if kernels.active.count_value_row(dense, totals, values, code):
             for slot in values[~np.isnan(values)].astype(np.int64).tolist():
-                if dense[slot, code] == 1 and self.store.counted(slot):  # it was 0
+                if dense[slot, code] == 1 and self.store.count_first(slot):  # it was 0
                     self._keys_in_use[self.column_of[slot]] += 1
         return True
 
@@ -259,15 +259,15 @@ class Counts(Tally):
         if (slot := self.index[feature].get(key, -1)) < 0:
             slot = len(self.key_of)
             self._add_keys([(feature, key)])
-            self._opened()
+            self._open_table()
         return slot
 
-    def _opened(self) -> tuple[Integers, Integers]:
+    def _open_table(self) -> tuple[Integers, Integers]:
         """The counts as a dense table (slots, classes) that may be changed in place, and the totals as well."""
         if self._open_totals is None or self.store.open_counts() is None:
             self._open_totals = totals = self._amounts().digits[..., 0]
             self.totals = {name: Exact(totals[i][:, None]) for i, name in enumerate(self.features)}
-        return self.store.opened(len(self.key_of)), self._open_totals
+        return self.store.open_table(len(self.key_of)), self._open_totals
 
     # Adding and subtracting
 
@@ -275,13 +275,13 @@ class Counts(Tally):
         """Check that `other` can be added or subtracted; the function returned does it."""
         slots, new = self._slots_of(other)
         placed = other.store.table().mapped(slots, None)
-        change = self.store.change(placed.cells, placed.sums, sign)
+        change = self.store.change(placed.entries, placed.sums, sign)
         if sign < 0 and change.impossible.any():
-            slot = int(change.cells[change.impossible][0] >> CLASS_BITS)
+            slot = int(change.entries[change.impossible][0] >> CLASS_BITS)
             known = len(self.key_of)
             feature, key = (self.column_of[slot], self.key_of[slot]) if slot < known else new[slot - known]
             raise not_learned(repr(key), feature)
-        features = tuple(merged(self.features, other.features))
+        features = tuple(merge_keys(self.features, other.features))
         none = Exact.zeros(self.n_classes)
         totals = {
             name: self.totals.get(name, none) + (total if sign > 0 else -total) for name, total in other.totals.items()
@@ -329,7 +329,7 @@ class Counts(Tally):
     def arrays_of(self, features: tuple[str, ...]) -> Arrays:
         """The arrays for given columns, which must be all that have counts.
 
-        Amounts per (column, class) are stored as well, although they follow from the cells: a model needs memory for
+        Amounts per (column, class) are stored as well, although they follow from the entries: a model needs memory for
         them, so the file that it is read from has to be as large.
         """
         keys: list[Key] = []
@@ -340,7 +340,7 @@ class Counts(Tally):
             rank[list(slot_of.values())] = len(keys) + np.arange(len(slot_of))
             keys += slot_of
             key_ends.append(len(keys))
-        sums, places = cell_arrays(self.store.table().mapped(rank, None), len(keys))
+        sums, places = entry_arrays(self.store.table().mapped(rank, None), len(keys))
         sums["totals"] = self._amounts()[positions(features, self.features)].trimmed()
         return Arrays(features, sums, {"key_ends": np.array(key_ends, np.int64)} | places, {"keys": keys})
 
@@ -349,15 +349,16 @@ class Counts(Tally):
         """Counts that rows can have, or a ValueError."""
         features, keys, totals = arrays.features, arrays.keys["keys"], arrays.sums["totals"]
         require(totals.shape == (len(features), n_classes), "one total for each column and class")
-        owner, table = cells_from_arrays(arrays, BAG_KINDS, n_classes)
+        owner, table = entries_from_arrays(arrays, BAG_KINDS, n_classes)
         groups = owner[table.slots] * n_classes + table.classes
         check_totals(totals.reshaped(len(features) * n_classes), table.sums[_AMOUNTS], groups)
         result = cls(features, n_classes)
         result._add_keys([(features[i], key) for i, key in zip(owner.tolist(), keys, strict=True)])
         ends = arrays.places["key_ends"].tolist()
         for i, (name, start, stop) in enumerate(zip(features, [0, *ends], ends, strict=False)):
-            own = keys[start:stop]
-            require(len(result.index[name]) == len(own) and sort_keys(own) == own, f"column {name!r}: keys in order")
-            result._keys_in_use[name], result.totals[name] = len(own), totals[i]
-        result.store = CellStore(n_classes, BAG_KINDS, table)
+            column_keys = keys[start:stop]
+            in_order = len(result.index[name]) == len(column_keys) and sort_keys(column_keys) == column_keys
+            require(in_order, f"column {name!r}: keys in order")
+            result._keys_in_use[name], result.totals[name] = len(column_keys), totals[i]
+        result.store = EntryStore(n_classes, BAG_KINDS, table)
         return result

@@ -23,7 +23,7 @@ from tallybayes.kernels.digits import carry, integers
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
 _MASK = np.int64(0xFFFFFFFF)
-_FEW = 4096  # numbers that are looked at in one copy
+_FEW_NUMBERS = 4096  # numbers that are looked at in one copy
 _PLACES = 128  # digits in a file lie between these places: a square times a weight needs -101 to 98
 
 
@@ -60,7 +60,7 @@ def check_totals(totals: Exact, amounts: Exact, groups: Integers) -> None:
 
 def _none_negative(*arrays: Integers) -> bool:
     """Whether no number in arrays of one shape is below 0; large arrays are read without a copy."""
-    if arrays[0].size > _FEW:
+    if arrays[0].size > _FEW_NUMBERS:
         return all(array.min() >= 0 for array in arrays)
     first, *others = arrays
     for other in others:

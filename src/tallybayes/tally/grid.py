@@ -20,7 +20,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Integers
-from tallybayes.arrays.axis import merged, positions
+from tallybayes.arrays.axis import merge_keys, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 from tallybayes.tally.tally import Arrays, Commit, Tally, check_ends
@@ -183,7 +183,7 @@ class Grid(Tally):
 
     def prepare(self, other: Grid, sign: int) -> Commit:
         """Check that `other` can be added or subtracted; the function returned does it."""
-        features = tuple(merged(self.features, other.features))
+        features = tuple(merge_keys(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
         if sign < 0 and (b.levels > a.levels).any():
             raise self._impossible(features[int(np.argmax(b.levels > a.levels))])

@@ -20,7 +20,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Indices, Integers, Integers32
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.arrays.token_rules import packed, unpacked
+from tallybayes.arrays.token_rules import pack_strings, unpack_strings
 from tallybayes.tally.tally import plain
 
 __all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "in_order", "index_of", "lexicon_of"]
@@ -45,7 +45,7 @@ class KeyIndex:
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = list(keys)
         self._by_key: dict[Key, int] | None = None  # made when a key is looked up: an index of one batch is only read
-        self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
+        self._cached: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
         self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
 
     def __len__(self) -> int:
@@ -53,19 +53,19 @@ class KeyIndex:
 
     @property
     def _slot_of(self) -> dict[Key, int]:
-        if (found := self._by_key) is None:
-            self._by_key = found = dict(zip(self._keys, range(len(self._keys)), strict=True))
-        return found
+        if (slot_of := self._by_key) is None:
+            self._by_key = slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        return slot_of
 
     def find(self, keys: Any) -> Slots:
         """The slots of keys (a sequence, or another index), -1 for those that have none."""
         keys = keys._keys if isinstance(keys, KeyIndex) else keys
-        found = self._found if isinstance(keys, range) else None
-        if found is not None and found[:2] == (keys, len(self)):
-            return found[2]
+        cached = self._cached if isinstance(keys, range) else None
+        if cached is not None and cached[:2] == (keys, len(self)):
+            return cached[2]
         slots = np.fromiter(map(self._slot_of.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         if isinstance(keys, range):
-            self._found = (keys, len(self), slots)
+            self._cached = (keys, len(self), slots)
         return slots
 
     def slots_of(self, keys: Any, indices: Indices) -> Indices:
@@ -126,9 +126,9 @@ class LexiconIndex:
     def find(self, keys: Any) -> Slots:
         """The slots of tokens (a sequence, a lexicon or another index), -1 for those that have none."""
         keys = keys.lexicon if isinstance(keys, LexiconIndex) else keys
-        tokens = keys.packed() if hasattr(keys, "packed") else packed(keys)
-        found: Integers32 = self.lexicon.find(*tokens)
-        return found.astype(np.int64)
+        tokens = keys.packed() if hasattr(keys, "packed") else pack_strings(keys)
+        slots: Integers32 = self.lexicon.find(*tokens)
+        return slots.astype(np.int64)
 
     def slots_of(self, keys: Any, indices: Indices) -> Indices:
         """The slots of `keys[index]` for each index."""
@@ -136,7 +136,7 @@ class LexiconIndex:
 
     def add(self, keys: Iterable[Any]) -> None:
         """Give slots to tokens that have none."""
-        self.lexicon.add(*packed(keys))
+        self.lexicon.add(*pack_strings(keys))
 
     def keys(self, slots: Slots) -> list[Key]:
         """The tokens of slots."""
@@ -144,7 +144,7 @@ class LexiconIndex:
         if len(slots) * 4 < len(offsets):
             content = data.tobytes()
             return [content[offsets[i] : offsets[i + 1]].decode("utf-8", "replace") for i in slots.tolist()]
-        every = unpacked(data, offsets)
+        every = unpack_strings(data, offsets)
         return [every[i] for i in slots.tolist()]
 
     def n_words(self) -> Integers:
@@ -217,7 +217,7 @@ def lexicon_of(keys: Any) -> Any:
     if hasattr(keys, "tokenise"):
         return keys
     lexicon = kernels.active.Lexicon()
-    lexicon.add(*packed(str(key) for key in keys))
+    lexicon.add(*pack_strings(str(key) for key in keys))
     return lexicon
 
 

@@ -5,39 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.arrays.array_types import Floats, Integers, Integers32
-from tallybayes.tally.cell_store import CLASS_MASK, CellStore
+from tallybayes.tally.entry_store import CLASS_MASK, EntryStore
 
 __all__ = ["SlotSums"]
 
 
 class SlotSums:
-    """The rounded sums of slots, each kind once it is asked for; a slot without cells, among them -1, has zeros.
+    """The rounded sums of slots, each kind once it is asked for; a slot without entries, among them -1, has zeros.
 
-    >>> from tallybayes.tally.cell_store import CLASS_BITS, CellTable
+    >>> from tallybayes.tally.entry_store import CLASS_BITS, EntryTable
     >>> from tallybayes.tally.exact import Exact
-    >>> cells, counts = np.array([0, 1 << CLASS_BITS, 1 << CLASS_BITS | 1]), Exact.whole(np.array([2, 5, 1]))
-    >>> sums = SlotSums(CellStore(2, ("counts",), CellTable(cells, {"counts": counts})), np.array([1, -1]))
+    >>> entries, counts = np.array([0, 1 << CLASS_BITS, 1 << CLASS_BITS | 1]), Exact.whole(np.array([2, 5, 1]))
+    >>> sums = SlotSums(EntryStore(2, ("counts",), EntryTable(entries, {"counts": counts})), np.array([1, -1]))
     >>> sums.table("counts").tolist(), sums.whole("counts").tolist()
     ([[5.0, 1.0], [0.0, 0.0]], [6.0, 0.0])
     """
 
-    def __init__(self, store: CellStore, slots: Integers) -> None:
-        self._cells, self._n_classes, self._n_slots = store.table(), store.n_classes, len(slots)
-        live = np.append(store.live, 0)  # the last for slots that have no cells
-        own = np.where((slots >= 0) & (slots < len(live)), slots, -1)
-        length = live[own].astype(np.int64)
-        first = (np.cumsum(live, dtype=np.int64) - live)[own]
-        self.starts: Integers = np.concatenate([[0], np.cumsum(length)])  # of the cells of each slot, and their end
-        self.row: Integers = np.repeat(np.arange(len(slots)), length)  # the position of the slot of each cell
-        self._cell = np.arange(len(self.row)) + np.repeat(first - self.starts[:-1], length)
-        self.classes: Integers32 = (self._cells.cells[self._cell] & CLASS_MASK).astype(np.int32)
+    def __init__(self, store: EntryStore, slots: Integers) -> None:
+        self._table, self._n_classes, self._n_slots = store.table(), store.n_classes, len(slots)
+        live = np.append(store.live, 0)  # the last for slots that have no entries
+        known = np.where((slots >= 0) & (slots < len(live)), slots, -1)
+        length = live[known].astype(np.int64)
+        first = (np.cumsum(live, dtype=np.int64) - live)[known]
+        self.starts: Integers = np.concatenate([[0], np.cumsum(length)])  # of the entries of each slot, and their end
+        self.row: Integers = np.repeat(np.arange(len(slots)), length)  # the position of the slot of each entry
+        self._entry = np.arange(len(self.row)) + np.repeat(first - self.starts[:-1], length)
+        self.classes: Integers32 = (self._table.entries[self._entry] & CLASS_MASK).astype(np.int32)
         self._counts: dict[str, Floats] = {}
         self._wholes: dict[str, Floats] = {}
 
     def counts(self, kind: str) -> Floats:
-        """The sums of every cell."""
+        """The sums of every entry."""
         if kind not in self._counts:
-            self._counts[kind] = np.asarray(self._cells.floats(kind)[self._cell])
+            self._counts[kind] = np.asarray(self._table.floats(kind)[self._entry])
         return self._counts[kind]
 
     def table(self, kind: str) -> Floats:
@@ -53,5 +53,5 @@ class SlotSums:
         return self._wholes[kind]
 
     def summed(self, counts: Floats) -> Floats:
-        """Values of cells summed up for each slot, in the order of the classes."""
+        """Values of entries summed up for each slot, in the order of the classes."""
         return np.asarray(np.bincount(self.row, counts, self._n_slots), np.float64)

@@ -19,7 +19,7 @@ from tallybayes.arrays.column import Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.exact import Exact, require
 
-__all__ = ["Arrays", "Commit", "Tally", "check_ends", "plain"]
+__all__ = ["Arrays", "Commit", "Tally", "check_ends", "plain", "same_arrays"]
 
 Commit = Callable[[], None]
 
@@ -52,6 +52,16 @@ class Arrays:
 
 _PLAIN: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__index__, float: float.__float__}
 _SCALARS = (np.bool_, np.integer, np.floating, np.str_, np.bytes_)
+
+
+def same_arrays(a: Arrays, b: Arrays) -> bool:
+    """Whether two tallies have the same sums, given as arrays."""
+    return (
+        a.features == b.features
+        and a.keys == b.keys
+        and all(a.sums[name] == b.sums[name] for name in a.sums)
+        and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
+    )
 
 
 def plain(key: Key) -> Key:
@@ -112,7 +122,7 @@ class Tally(ABC):
 
     @abstractmethod
     def same(self, other: Self) -> bool:
-        """Whether the sums are equal; columns, keys and cells without any count do not matter."""
+        """Whether the sums are equal; columns, keys and entries without any count do not matter."""
 
     @abstractmethod
     def arrays(self) -> Arrays:

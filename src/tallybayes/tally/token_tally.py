@@ -12,21 +12,20 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.array_types import Integers
-from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.axis import merge_keys, sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.tally.cell_store import (
+from tallybayes.tally.counts import Counts
+from tallybayes.tally.entry_store import (
     CLASS_BITS,
     CLASS_MASK,
-    CellStore,
-    CellTable,
-    cell_arrays,
-    cells_from_arrays,
-    same_arrays,
+    EntryStore,
+    EntryTable,
+    entries_from_arrays,
+    entry_arrays,
 )
-from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, check_totals, require
 from tallybayes.tally.key_index import POOLED, LexiconIndex
-from tallybayes.tally.tally import Arrays, Commit, Tally
+from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
 from tallybayes.tally.vocabulary import BAG_KINDS, Vocabulary
 
 __all__ = ["TokenTally"]
@@ -123,7 +122,7 @@ class TokenTally(Tally):
         commits.append(self.lengths.prepare(other.lengths, sign))
 
         def commit() -> None:
-            self.tokens = {name: tokens[name] for name in merged(tuple(self.tokens), tuple(new))}
+            self.tokens = {name: tokens[name] for name in merge_keys(tuple(self.tokens), tuple(new))}
             for step in commits:
                 step()
 
@@ -144,28 +143,31 @@ class TokenTally(Tally):
         return self.model.store.kinds == BAG_KINDS
 
     def arrays(self) -> Arrays:
-        """The tokens of every column in order, their cells, and the lengths."""
+        """The tokens of every column in order, their entries, and the lengths."""
         features = tuple(n for n in self.features if self.lengths.n_keys(n) or self.tokens[n].n_keys)
         lengths = self.lengths.arrays_of(features).named("lengths.")
         keys: list[Any] = []
-        key_ends, tables = [], [CellStore(self.n_classes, self.model.store.kinds).table()]
+        key_ends, tables = [], [EntryStore(self.n_classes, self.model.store.kinds).table()]
         for name in features:
-            own, table = self.tokens[name].in_order()
-            tables.append(CellTable(table.cells + (len(keys) << CLASS_BITS), table.sums))
-            keys += own
+            column_keys, table = self.tokens[name].in_order()
+            tables.append(EntryTable(table.entries + (len(keys) << CLASS_BITS), table.sums))
+            keys += column_keys
             key_ends.append(len(keys))
-        whole = CellTable(
-            np.concatenate([table.cells for table in tables]),
+        whole = EntryTable(
+            np.concatenate([table.entries for table in tables]),
             {kind: Exact.concatenate([table.sums[kind] for table in tables]) for kind in self.model.store.kinds},
         )
-        sums, places = cell_arrays(whole, len(keys))
+        sums, places = entry_arrays(whole, len(keys))
         if self._is_bag:
             totals = [self.tokens[name].totals["amounts"][None] for name in features]
             sums["totals"] = Exact.concatenate([Exact.zeros((0, self.n_classes)), *totals]).trimmed()
-        own_arrays = Arrays(features, sums, places | {"key_ends": np.array(key_ends, np.int64)}, {"keys": keys})
-        own_arrays = own_arrays.named(_BAG) if self._is_bag else own_arrays
+        model_arrays = Arrays(features, sums, places | {"key_ends": np.array(key_ends, np.int64)}, {"keys": keys})
+        model_arrays = model_arrays.named(_BAG) if self._is_bag else model_arrays
         return Arrays(
-            features, own_arrays.sums | lengths.sums, own_arrays.places | lengths.places, own_arrays.keys | lengths.keys
+            features,
+            model_arrays.sums | lengths.sums,
+            model_arrays.places | lengths.places,
+            model_arrays.keys | lengths.keys,
         )
 
     @classmethod
@@ -173,23 +175,23 @@ class TokenTally(Tally):
         """Bags or documents that rows can have, or a ValueError."""
         lengths = Counts.from_arrays(arrays.without("lengths."), n_classes, like.lengths)
         require(all(type(key) is int and 0 <= key <= 2**53 for key in lengths.key_of), "lengths of bags")
-        own = arrays.without(_BAG) if like._is_bag else arrays
-        owner, table = cells_from_arrays(own, like.model.store.kinds, n_classes)
+        model_arrays = arrays.without(_BAG) if like._is_bag else arrays
+        owner, table = entries_from_arrays(model_arrays, like.model.store.kinds, n_classes)
         if like._is_bag:
-            totals = own.sums["totals"]
-            require(totals.shape == (len(own.features), n_classes), "one total for each column and class")
+            totals = model_arrays.sums["totals"]
+            require(totals.shape == (len(model_arrays.features), n_classes), "one total for each column and class")
             groups = owner[table.slots] * n_classes + table.classes
-            check_totals(totals.reshaped(len(own.features) * n_classes), table.sums["amounts"], groups)
+            check_totals(totals.reshaped(len(model_arrays.features) * n_classes), table.sums["amounts"], groups)
         result = cls({}, lengths, like.model, like.limit)
-        key_ends = own.places["key_ends"].tolist()
-        for name, first, last in zip(own.features, [0, *key_ends], key_ends, strict=False):
-            start, stop = np.searchsorted(table.cells, [first << CLASS_BITS, last << CLASS_BITS])
-            cells = table.cells[start:stop] - (first << CLASS_BITS)
-            part = CellTable(cells, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
-            result.tokens[name] = result._restored(name, own.keys["keys"][first:last], part, n_classes)
+        key_ends = model_arrays.places["key_ends"].tolist()
+        for name, first, last in zip(model_arrays.features, [0, *key_ends], key_ends, strict=False):
+            start, stop = np.searchsorted(table.entries, [first << CLASS_BITS, last << CLASS_BITS])
+            entries = table.entries[start:stop] - (first << CLASS_BITS)
+            part = EntryTable(entries, {kind: sums[start:stop].trimmed() for kind, sums in table.sums.items()})
+            result.tokens[name] = result._restore(name, model_arrays.keys["keys"][first:last], part, n_classes)
         return result
 
-    def _restored(self, name: str, keys: list[Any], table: CellTable, n_classes: int) -> Vocabulary:
+    def _restore(self, name: str, keys: list[Any], table: EntryTable, n_classes: int) -> Vocabulary:
         """A vocabulary from a file, checked."""
         index = self.model.index
         if self._is_bag:
@@ -202,13 +204,13 @@ class TokenTally(Tally):
         if index.is_hashed:
             require(not keys or (keys[0] >= 0 and keys[-1] < len(index)), "buckets out of range")
             table = table.mapped(np.array(keys, np.int64), None)
-        return Vocabulary(index.with_keys(keys), CellStore(n_classes, self.model.store.kinds, table))
+        return Vocabulary(index.with_keys(keys), EntryStore(n_classes, self.model.store.kinds, table))
 
-    def _check_documents(self, name: str, keys: list[Any], table: CellTable) -> None:
+    def _check_documents(self, name: str, keys: list[Any], table: EntryTable) -> None:
         """Raise unless documents can have these sums of tokens."""
         pooled = isinstance(self.model.index, LexiconIndex) and keys[:1] == [POOLED]
         require(self.limit or not pooled, f"column {name!r}: a token without a name")
-        named = table.cells > CLASS_MASK if pooled else np.ones(len(table.cells), bool)
+        named = table.entries > CLASS_MASK if pooled else np.ones(len(table.entries), bool)
         counts, documents = table.sums["counts"][named], table.sums["documents"][named]
         more = (self.n_rows(name)[table.classes[named]] - documents).negative()
         require(not more.any(), f"column {name!r}: more documents with a token than documents")

@@ -17,7 +17,7 @@ import numpy as np
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
-from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellChange, CellStore, CellTable, KindSums, Slots
+from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryChange, EntryStore, EntryTable, KindSums, Slots
 from tallybayes.tally.exact import Exact, check_counts
 from tallybayes.tally.key_index import POOLED, KeyIndex, LexiconIndex, TokenIndex, in_order
 from tallybayes.tally.tally import Commit
@@ -37,7 +37,7 @@ class Vocabulary:
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
 
-    def __init__(self, index: TokenIndex, store: CellStore, totals: KindSums | None = None) -> None:
+    def __init__(self, index: TokenIndex, store: EntryStore, totals: KindSums | None = None) -> None:
         self.index, self.store = index, store
         self._index_is_shared = False
         if totals is None:
@@ -49,15 +49,15 @@ class Vocabulary:
     @classmethod
     def empty(cls, index: TokenIndex, n_classes: int, kinds: Sequence[str]) -> Vocabulary:
         """No tokens yet."""
-        return cls(index, CellStore(n_classes, kinds), {kind: Exact.zeros(n_classes) for kind in kinds})
+        return cls(index, EntryStore(n_classes, kinds), {kind: Exact.zeros(n_classes) for kind in kinds})
 
     @classmethod
     def of_dense(cls, keys: Sequence[Key], table: Integers) -> Vocabulary:
-        """A bag's integer amounts from a dense table (keys, classes), which is kept until cells are needed."""
+        """A bag's integer amounts from a dense table (keys, classes), which is kept until entries are needed."""
         used = np.flatnonzero(table.any(axis=1))
         if len(used) < len(table):
             table, keys = table[used], _keys_at(keys, used)
-        store = CellStore(table.shape[1], BAG_KINDS, dense=table)
+        store = EntryStore(table.shape[1], BAG_KINDS, dense=table)
         return cls(KeyIndex(keys), store, {"amounts": Exact.whole(table).sum(axis=0)})
 
     @classmethod
@@ -66,8 +66,8 @@ class Vocabulary:
         there = amounts.nonzero()
         token, klass = np.divmod(places[there], max(n_classes, 1))
         used, slots = np.unique(token, return_inverse=True)
-        table = CellTable(slots << CLASS_BITS | klass, {"amounts": amounts[there].trimmed()})
-        return cls(KeyIndex(_keys_at(keys, used)), CellStore(n_classes, BAG_KINDS, table))
+        table = EntryTable(slots << CLASS_BITS | klass, {"amounts": amounts[there].trimmed()})
+        return cls(KeyIndex(_keys_at(keys, used)), EntryStore(n_classes, BAG_KINDS, table))
 
     # Reading
 
@@ -96,7 +96,7 @@ class Vocabulary:
         return wanted if wanted in self.store.kinds else self.store.kinds[0]
 
     def floats(self, kind: str) -> Floats:
-        """The rounded sums of every cell of `store.table()`."""
+        """The rounded sums of every entry of `store.table()`."""
         return self.store.table().floats(self.kind(kind))
 
     def total(self, kind: str) -> Floats:
@@ -113,8 +113,8 @@ class Vocabulary:
         live = np.flatnonzero(self.store.live)
         return np.asarray(live[live != self.index.pooled_slot])
 
-    def named_cells(self, kind: str) -> tuple[Slots, Floats]:
-        """The class and the rounded sum of every cell whose token has a name."""
+    def named_entries(self, kind: str) -> tuple[Slots, Floats]:
+        """The class and the rounded sum of every entry whose token has a name."""
         table = self.store.table()
         named = table.slots != self.index.pooled_slot
         return table.classes[named], table.floats(self.kind(kind))[named]
@@ -127,8 +127,8 @@ class Vocabulary:
         """Rounded sums of the pooled tokens, (classes,)."""
         return np.asarray(self.rows(kind, np.array([self.index.pooled_slot]))[0])
 
-    def in_order(self) -> tuple[list[Any], CellTable]:
-        """The one form of these sums: keys in order, and cells by the number of their key."""
+    def in_order(self) -> tuple[list[Any], EntryTable]:
+        """The one form of these sums: keys in order, and entries by the number of their key."""
         live = np.flatnonzero(self.store.live)
         slot_of = in_order(self.index.keys(live), live.tolist())
         rank = np.full(self.n_slots, -1)
@@ -140,10 +140,10 @@ class Vocabulary:
         assert isinstance(self.index, LexiconIndex)
         table = self.store.table()
         kept = np.flatnonzero((self.index.n_words() <= n_words)[table.slots])
-        if len(kept) == len(table.cells):
+        if len(kept) == len(table.entries):
             return self
-        part = CellTable(table.cells[kept], {kind: sums[kept].trimmed() for kind, sums in table.sums.items()})
-        return Vocabulary(self.index, CellStore(self.n_classes, self.store.kinds, part))
+        part = EntryTable(table.entries[kept], {kind: sums[kept].trimmed() for kind, sums in table.sums.items()})
+        return Vocabulary(self.index, EntryStore(self.n_classes, self.store.kinds, part))
 
     # Changing
 
@@ -175,12 +175,12 @@ class Vocabulary:
 
     def prepare(self, other: Vocabulary, sign: int, column: str) -> Commit:
         """Check that `other` can be added or subtracted; the function returned does it."""
-        cells, sums, new = self._placed(other)
-        change = self.store.change(cells, sums, sign)
+        entries, sums, new = self._place(other)
+        change = self.store.change(entries, sums, sign)
         if sign < 0 and self.has_pooled():
             change = self._with_pool(change, column)
         elif sign < 0 and change.impossible.any():
-            slot = cells[change.impossible][:1] >> CLASS_BITS
+            slot = entries[change.impossible][:1] >> CLASS_BITS
             raise not_learned(repr((other.index.keys(new[:1]) if len(new) else self.index.keys(slot))[0]), column)
         totals = {
             kind: (part + other.totals[kind] if sign > 0 else part - other.totals[kind]).trimmed()
@@ -197,42 +197,43 @@ class Vocabulary:
 
         return commit
 
-    def _placed(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
-        """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
+    def _place(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
+        """The other's entries by our slots, in order, their sums, and those of the other's slots that are new here."""
         table = other.store.table()
         if self.index.is_hashed or (other.index.lexicon is not None and other.index.lexicon is self.index.lexicon):
-            return table.cells, table.sums, np.zeros(0, np.int64)
+            return table.entries, table.sums, np.zeros(0, np.int64)
         slots = self.index.find(other.index)[: other.n_slots]
         new = np.flatnonzero((slots < 0) & (other.store.live > 0))
         slots[new] = len(self.index) + np.arange(len(new))
         placed = table.mapped(slots, None)
-        return placed.cells, placed.sums, new
+        return placed.entries, placed.sums, new
 
     # Limits
 
-    def _with_pool(self, change: CellChange, column: str) -> CellChange:
+    def _with_pool(self, change: EntryChange, column: str) -> EntryChange:
         """The change when rows are forgotten by a vocabulary that has pooled tokens.
 
         Part of what is forgotten of a token may have been counted in the pool, before the token had a name. Where the
         sums under the name would become impossible, all that is left of them moves to the pool, and the rest is
         subtracted there. So the sums under a name are never more than those of the rows that remain.
         """
-        pool, slots, classes = np.int64(self.index.pooled_slot), change.cells >> CLASS_BITS, change.cells & CLASS_MASK
+        pool = np.int64(self.index.pooled_slot)
+        slots, classes = change.entries >> CLASS_BITS, change.entries & CLASS_MASK
         is_pool = slots == pool
         moved = change.impossible | (change.after["counts"] - change.after["documents"]).negative() | is_pool
         used, group = np.unique(classes[moved], return_inverse=True)
-        pool_cells, known = pool << CLASS_BITS | used, (slots < len(self.index)) & ~is_pool
-        pool_before = self.store.at(pool_cells)
+        pool_entries, known = pool << CLASS_BITS | used, (slots < len(self.index)) & ~is_pool
+        pool_before = self.store.at(pool_entries)
         before, after = {}, {}
         for kind, part in change.after.items():
             rest = part - change.before[kind].where(is_pool)
             left = pool_before[kind] + rest[moved].grouped(group, len(used))
             before[kind] = Exact.concatenate([change.before[kind][known], pool_before[kind]])
             after[kind] = Exact.concatenate([part.where(~moved)[known], left])
-        cells = np.concatenate([change.cells[known], pool_cells])
-        order = np.argsort(cells, kind="stable")
-        result = CellChange(
-            cells[order],
+        entries = np.concatenate([change.entries[known], pool_entries])
+        order = np.argsort(entries, kind="stable")
+        result = EntryChange(
+            entries[order],
             {kind: part[order] for kind, part in before.items()},
             {kind: part[order] for kind, part in after.items()},
         )

@@ -23,7 +23,7 @@ from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.model import Model
-from tallybayes.scoring.leave_one_out import corrected_rows
+from tallybayes.scoring.leave_one_out import score_correction
 from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.scorer import Block
 from tallybayes.state.model_state import ModelState
@@ -116,7 +116,7 @@ class ColumnEvidence:
         result = np.zeros((len(self.codes), len(model.classes)))
         for correction in model.column_weights.corrections_of([name], model.classes):
             if correction is not None:
-                result += np.concatenate([corrected_rows(correction, column) for column in columns])
+                result += np.concatenate([score_correction(correction, column) for column in columns])
         if scorer.missing is not None and name in scorer.missing.names:
             gaps = np.concatenate([is_missing(column) for column in columns])[:, None]
             j = scorer.missing.names.index(name)
@@ -192,7 +192,7 @@ class ColumnEvidence:
             first += len(rows)
 
     def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
-        return model.snapshot().labelled(table, self._label, self._weight)
+        return model.snapshot().encode_labelled(table, self._label, self._weight)
 
     def _counted(self, codes: Codes32, weights: Floats | None) -> Any:
         return codes >= 0 if weights is None else (codes >= 0) & (weights > 0)

@@ -21,7 +21,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Indices
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.model import Model
-from tallybayes.scoring.weighted_predictive import unweighted
+from tallybayes.scoring.weighted_predictive import remove_weights
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.tables.source import Source
 from tallybayes.tuning.column_evidence import sampled
@@ -211,10 +211,10 @@ def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weig
     snapshot = model.snapshot()
     if not model.column_weights.table([name], model.classes).all():
         return None
-    predictive = next((unweighted(one) for one in snapshot.scorer.predictives if name in one.features), None)
+    predictive = next((remove_weights(one) for one in snapshot.scorer.predictives if name in one.features), None)
     parts = []
     for table in tables:
-        columns, codes, given = snapshot.labelled(table, label, sample_weight)
+        columns, codes, given = snapshot.encode_labelled(table, label, sample_weight)
         weights = np.ones(len(codes)) if given is None else given
         rows = np.flatnonzero((codes >= 0) & (weights > 0))
         sample = table.take(rows)

@@ -134,7 +134,7 @@ class DividedRows:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
         is_limited = any(tally.is_limited for tally in state.statistics.blocks.values())
         learned = _columns_to_learn(state, self.rows, {} if is_limited else _lexicons(state))
-        encoded = Snapshot(state).encoded(self.rows.table) if is_limited else learned
+        encoded = Snapshot(state).encode(self.rows.table) if is_limited else learned
         columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
         return columns, self._scorers(state, learned)
 

@@ -14,7 +14,7 @@ from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import DataWarning, ForgetError
-from tallybayes.families.temperature import tempered
+from tallybayes.families.temperature import temper_scores
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
@@ -175,7 +175,7 @@ def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
     for j, name in enumerate(held_out.names if not held_out.is_sum else ()):
         if families[name].has_arbitrary_scale:
             facts = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
-            scales[j] = tempered(*facts).temperature
+            scales[j] = temper_scores(*facts).temperature
     return scales
 
 

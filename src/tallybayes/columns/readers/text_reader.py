@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.token_rules import Tokeniser, packed
+from tallybayes.arrays.token_rules import Tokeniser, pack_strings
 from tallybayes.cells.arrow import combine_chunks, is_text_type, text_buffers, valid_rows
 from tallybayes.columns.readers.bag_reader import missing_bags
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader, check_column
@@ -140,7 +140,7 @@ def _from_list(name: str, values: list[Any]) -> Bytes:
     if packed_texts is not None:
         return packed_texts
     parts = [_encode(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair
-    data, offsets = packed(part or b"" for part in parts)
+    data, offsets = pack_strings(part or b"" for part in parts)
     return offsets, data, np.array([part is not None for part in parts], bool)
 
 

@@ -19,14 +19,14 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.alignment import ArrayPredictive, first_true, flag_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, refuse
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import Values, discrete
-from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.leave_one_out_scores import Values, score_discrete
+from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.predictive import Correction
-from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence
+from tallybayes.families.shrinkage import Shares, beta_of_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
 
@@ -61,14 +61,14 @@ class Bernoulli(DiscreteFamily[Sums]):
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
         else:
-            no, yes = (_weighted(arrays, value, codes, n_classes, weights) for value in (0, 1))
+            no, yes = (_sum_weights(arrays, value, codes, n_classes, weights) for value in (0, 1))
         return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Add 1 to the counts."""
-        if (own := tally.opened()) is None:
+        if (sums := tally.open_sums()) is None:
             return None
-        no, yes = (own[name].digits[..., 0] for name in ("no", "yes"))
+        no, yes = (sums[name].digits[..., 0] for name in ("no", "yes"))
 
         return lambda code, sign: kernels.active.add_flag_row(no, yes, values, code, sign)
 
@@ -111,8 +111,10 @@ class Bernoulli(DiscreteFamily[Sums]):
             value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
             missing = np.isnan(values) if values.dtype.kind == "f" else values == -1
             refuse(first_true((value < 0) & ~missing), (name,), [values], _EXPECTED)
-            own = Values(value, 2, codes, tally.n_classes, weights)
-            scores.append(discrete(own, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
+            column = Values(value, 2, codes, tally.n_classes, weights)
+            scores.append(
+                score_discrete(column, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True)
+            )
         return scores
 
 
@@ -138,7 +140,7 @@ class BernoulliPredictive(ArrayPredictive):
 
     def weighted(self, weights: Floats, log_prior: Floats) -> BernoulliPredictive:
         """With weights in the tables."""
-        log_no, log_yes = (weighted_lines(table, weights, log_prior) for table in (self.log_no, self.log_yes))
+        log_no, log_yes = (weight_lines(table, weights, log_prior) for table in (self.log_no, self.log_yes))
         return replace(self, log_no=log_no, log_yes=log_yes)
 
     def corrected(self, corrections: Sequence[Correction | None]) -> BernoulliPredictive:
@@ -182,8 +184,8 @@ class BernoulliPredictive(ArrayPredictive):
             alpha = self.counts + k
             return alpha, np.broadcast_to(self.counts.sum(axis=0) + 2 * k, alpha.shape)
         parts = (self.counts[:, j : j + 1] for j in range(len(self.features)))
-        own = [averaged_shares(_shares_of(part), part[:, 0]) for part in parts]
-        return np.stack([alpha for alpha, _ in own], axis=1), np.stack([total for _, total in own], axis=1)
+        alphas, totals = zip(*(beta_of_shares(_shares_of(part), part[:, 0]) for part in parts), strict=True)
+        return np.stack(alphas, axis=1), np.stack(totals, axis=1)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(yes); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
@@ -220,7 +222,7 @@ def _shares_of(counts: Floats) -> Shares:
     return Shares(n, np.tile(np.arange(n), 2), value, klass, flat[value, klass], counts.sum(axis=0))
 
 
-def _weighted(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:
+def _sum_weights(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:
     """Exact sums of the weights of the rows that hold a value."""
     groups, amounts = [], []
     for j, array in enumerate(arrays):

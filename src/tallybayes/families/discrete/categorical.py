@@ -21,16 +21,16 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Unseen
-from tallybayes.families.leave_one_out_scores import Values, discrete
-from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.leave_one_out_scores import Values, score_discrete
+from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.predictive import Correction
-from tallybayes.families.shrinkage import Shares, averaged_shares
-from tallybayes.families.tokens.bag_counts import DENSE, add_columns, counted_places
+from tallybayes.families.shrinkage import Shares, beta_of_shares
+from tallybayes.families.tokens.bag_counts import DENSE, add_columns, count_places
 from tallybayes.tally import Counts, Exact
 
 __all__ = ["Categorical", "CategoricalPredictive"]
@@ -61,18 +61,18 @@ class Categorical(DiscreteFamily[Counts]):
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Weights
     ) -> Counts:
-        """Count each value: in a dense table, or cell by cell in columns with many values times classes."""
+        """Count each value: in a dense table, or entry by entry in columns with many values times classes."""
         columns = [column.with_keys_in_use() for column in columns]
         limit = DENSE // max(len(columns) * n_classes, 1)
         named = list(zip(features, columns, strict=True))
         narrow = [(name, column) for name, column in named if len(column.keys) <= limit]
         if len(narrow) == len(named):
-            return _counted(features, columns, codes, n_classes, weights)
+            return _count_dense(features, columns, codes, n_classes, weights)
         wide = [(name, column) for name, column in named if len(column.keys) > limit]
-        parts = [_counted_cells(name, column, codes, n_classes, weights) for name, column in wide]
+        parts = [_count_sparse(name, column, codes, n_classes, weights) for name, column in wide]
         if narrow:
             names, some = zip(*narrow, strict=True)
-            parts.append(_counted(names, some, codes, n_classes, weights))
+            parts.append(_count_dense(names, some, codes, n_classes, weights))
         whole = add_columns(parts, n_classes)
         return whole if whole.features == features else whole.only(features)
 
@@ -117,10 +117,10 @@ class Categorical(DiscreteFamily[Counts]):
         totals, n_values, silent, scores = _totals(tally), _n_values(tally), self.unseen == "missing", []
         for j, (how, column) in enumerate(zip(self.smoothing_by_column(tally, prior), columns, strict=True)):
             name, column = tally.features[j], column.with_keys_in_use()
-            own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
+            values = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
             counts = tally.table(name, column.keys)
             facts = (counts, totals[j], how, float(n_values[j]))
-            scores.append(discrete(own, *facts, column=name, fixed=False, silent=silent))
+            scores.append(score_discrete(values, *facts, column=name, fixed=False, silent=silent))
         return scores
 
     def with_unseen(self, unseen: Unseen) -> Categorical:
@@ -182,10 +182,10 @@ class CategoricalPredictive(KeyedPredictive):
         if self.unseen == "missing":
             log_p[new] = 0.0
         if self.weights is not None and self.log_prior is not None:
-            log_p = weighted_lines(log_p, self.weights[numbers], self.log_prior)
+            log_p = weight_lines(log_p, self.weights[numbers], self.log_prior)
         for j, correction in enumerate(self.corrections):
-            if correction is not None and len(own := np.flatnonzero((numbers == j) & (slots >= 0))):
-                log_p[own] += correction.of_keys([self.tally.key_of[slot] for slot in slots[own].tolist()])
+            if correction is not None and len(rows := np.flatnonzero((numbers == j) & (slots >= 0))):
+                log_p[rows] += correction.of_keys([self.tally.key_of[slot] for slot in slots[rows].tolist()])
         return log_p
 
     def bind_matrix(self, values: Floats) -> Score | None:
@@ -242,7 +242,7 @@ class CategoricalPredictive(KeyedPredictive):
             n_values = self.n_values[number] + ~counts.any(axis=1, keepdims=True)
             k = float(self.prior.k or 0.0)
             return counts + k, n + k * n_values
-        return averaged_shares(_shares_of(self.tally.only((self.features[number],))), counts)
+        return beta_of_shares(_shares_of(self.tally.only((self.features[number],))), counts)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(value); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
@@ -284,7 +284,7 @@ def _shares_of(tally: Counts) -> Shares:
     return Shares(len(tally.features), tally.owners()[used], value, klass, amount, _totals(tally))
 
 
-def _counted(
+def _count_dense(
     features: Sequence[str], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Weights
 ) -> Counts:
     """The counts of columns with few values, by way of a dense table."""
@@ -309,10 +309,10 @@ def _counted(
     return Counts.of_table(tuple(features), [column.keys for column in columns], table)
 
 
-def _counted_cells(feature: str, column: Codes, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
+def _count_sparse(feature: str, column: Codes, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
     """The counts of a column with many values, as those of bags with one token: memory only for pairs that occur."""
     value = column.codes.astype(np.int64) - column.origin
     there = (value >= 0) & (value < len(column.keys))
     bag = Bag(np.arange(len(value) + 1), np.where(there, value, 0), None, column.keys)
-    places, amounts = counted_places(bag, np.where(there, codes, np.int32(-1)), n_classes, weights)
+    places, amounts = count_places(bag, np.where(there, codes, np.int32(-1)), n_classes, weights)
     return Counts.of_places(feature, column.keys, places, amounts, n_classes)

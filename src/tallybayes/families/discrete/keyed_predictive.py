@@ -12,7 +12,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.memory_budget import BUDGET
-from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.predictive import Predictive, Score
 from tallybayes.tally import Counts
 
@@ -39,10 +39,10 @@ class KeyedPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns of categories."""
-        own = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(own)
-        origins = np.array([column.origin for column in own], np.int64)
-        tables = [self._table(j, column.keys) for j, column in enumerate(own)]
+        coded = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
+        arrays = integer_arrays(coded)
+        origins = np.array([column.origin for column in coded], np.int64)
+        tables = [self._table(j, column.keys) for j, column in enumerate(coded)]
         offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
         table = np.concatenate([*tables, np.zeros((0, self.n_classes))])
 
@@ -55,10 +55,10 @@ class KeyedPredictive(Predictive):
         """The table of one column, remembered for integers that stand for themselves: many batches have the same."""
         if not isinstance(keys, range) or len(keys) > _FEW_KEYS:
             return self.log_table(number, keys)
-        found = self._tables.get((number, keys))
-        if found is None:
-            found = self._tables[number, keys] = self.log_table(number, keys)
-        return found
+        table = self._tables.get((number, keys))
+        if table is None:
+            table = self._tables[number, keys] = self.log_table(number, keys)
+        return table
 
     @cached_property
     def _tables(self) -> dict[tuple[int, range], Floats]:

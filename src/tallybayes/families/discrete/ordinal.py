@@ -101,32 +101,32 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     def predictive(self, tally: Counts, prior: HistogramPrior) -> OrdinalPredictive:
         """The average over all runs."""
-        return OrdinalPredictive(tally, self.ranking, Histogram().predictive(self._ranked(tally), prior))
+        return OrdinalPredictive(tally, self.ranking, Histogram().predictive(self._count_ranks(tally), prior))
 
     def plug_in(self, tally: Counts) -> OrdinalPredictive:
         """Frequencies."""
-        return OrdinalPredictive(tally, self.ranking, Histogram().plug_in(self._ranked(tally)))
+        return OrdinalPredictive(tally, self.ranking, Histogram().plug_in(self._count_ranks(tally)))
 
     def evidence(self, tally: Counts, prior: HistogramPrior) -> Floats:
         """Of the classes given the ranks, summed over all ways to cut them into runs."""
-        return Histogram().evidence(self._ranked(tally), prior)
+        return Histogram().evidence(self._count_ranks(tally), prior)
 
     def independence(self, tally: Counts, prior: HistogramPrior) -> Floats:
         """Of the classes by their shares, the same for every rank."""
-        return Histogram().independence(self._ranked(tally), prior)
+        return Histogram().independence(self._count_ranks(tally), prior)
 
     def leave_one_out(
         self, tally: Counts, prior: HistogramPrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
     ) -> list[Score]:
         """As a histogram of the ranks."""
         ranks = [self.ranking.of_column(column) for column in columns]
-        return Histogram().leave_one_out(self._ranked(tally), prior, ranks, codes, weights)
+        return Histogram().leave_one_out(self._count_ranks(tally), prior, ranks, codes, weights)
 
     def held(self, tally: Counts, prior: HistogramPrior) -> HistogramPrior:
         """With what is chosen by evidence for a column."""
-        return Histogram().held(self._ranked(tally), prior)
+        return Histogram().held(self._count_ranks(tally), prior)
 
-    def _ranked(self, tally: Counts) -> Grid:
+    def _count_ranks(self, tally: Counts) -> Grid:
         """The counts by rank; a rank is a cell of its own."""
         ranking, cells, tables = self.ranking, [], []
         for name in tally.features:
@@ -202,8 +202,8 @@ class OrdinalPredictive(KeyedPredictive):
             raise DataError("values that were counted")
         result = np.zeros((len(slots), self.n_classes))
         for number in np.unique(numbers).tolist():
-            own = np.flatnonzero(numbers == number)
-            result[own] = self.log_table(number, [self.tally.key_of[slot] for slot in slots[own].tolist()])
+            rows = np.flatnonzero(numbers == number)
+            result[rows] = self.log_table(number, [self.tally.key_of[slot] for slot in slots[rows].tolist()])
         return result
 
     def part(self, number: int) -> OrdinalPredictive:
@@ -214,8 +214,8 @@ class OrdinalPredictive(KeyedPredictive):
     def _keys(self, name: str) -> dict[float, Key]:
         """A key for every rank that was counted, in the order of the ranks."""
         keys = self.tally.keys(name)
-        found = dict(zip(self.ranking.of_keys(keys).tolist(), keys, strict=True))
-        return {rank: found[rank] for rank in sorted(rank for rank in found if not math.isnan(rank))}
+        key_of_rank = dict(zip(self.ranking.of_keys(keys).tolist(), keys, strict=True))
+        return {rank: key_of_rank[rank] for rank in sorted(rank for rank in key_of_rank if not math.isnan(rank))}
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Values of the order that were counted."""
@@ -248,4 +248,5 @@ class OrdinalPredictive(KeyedPredictive):
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of class shares, as a histogram of the ranks."""
-        return self.ranks.log_cumulants([self.ranking.of_column(own) for own in columns if isinstance(own, Codes)])
+        ranks = [self.ranking.of_column(column) for column in columns if isinstance(column, Codes)]
+        return self.ranks.log_cumulants(ranks)

@@ -51,18 +51,18 @@ class ValueOrder:
     def of_keys(self, keys: Sequence[Key]) -> Floats:
         """The ranks of keys, NaN for one that has none."""
         if self.ranks:
-            found = [self.ranks.get(_folded(shown(key)), np.nan) for key in keys]
+            ranks = [self.ranks.get(_fold(shown(key)), np.nan) for key in keys]
         else:
-            found = [float(key) if self.is_number(key) else np.nan for key in keys]  # type: ignore[arg-type]
-        result = np.array(found, np.float64)
+            ranks = [float(key) if self.is_number(key) else np.nan for key in keys]  # type: ignore[arg-type]
+        result = np.array(ranks, np.float64)
         return np.where(np.isfinite(result), result, np.nan)
 
     def of_column(self, column: Codes) -> Reals:
         """The ranks of the rows of a column."""
-        own = column.with_keys_in_use()
-        ranks = np.append(self.of_keys(own.keys), np.nan)  # the last is of a missing value
-        place = own.codes.astype(np.int64) - own.origin
-        return Reals(ranks[np.where((place < 0) | (place >= len(own.keys)), len(own.keys), place)])
+        in_use = column.with_keys_in_use()
+        ranks = np.append(self.of_keys(in_use.keys), np.nan)  # the last is of a missing value
+        place = in_use.codes.astype(np.int64) - in_use.origin
+        return Reals(ranks[np.where((place < 0) | (place >= len(in_use.keys)), len(in_use.keys), place)])
 
     @staticmethod
     def text(values: Sequence[str]) -> str:
@@ -87,8 +87,8 @@ class ValueOrder:
 
 @lru_cache(maxsize=256)
 def _order(values: tuple[str, ...]) -> ValueOrder:
-    return ValueOrder({_folded(value): rank for rank, value in enumerate(values)})
+    return ValueOrder({_fold(value): rank for rank, value in enumerate(values)})
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return text.strip().casefold()

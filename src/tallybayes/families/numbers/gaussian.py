@@ -33,17 +33,17 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.alignment import first_true, real_arrays, refuse, sum_columns
+from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
 from tallybayes.families.numbers.gaussian_moments import (
     GaussianPrior,
     StudentDerivation,
     digits_of,
     moments_of,
-    pooled_moments,
-    pooled_units,
+    pool_moments,
+    pool_units,
 )
 from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive
 from tallybayes.kernels.densities import posterior, student_tables
@@ -72,8 +72,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def __post_init__(self) -> None:
         for option in ("shared", "log"):
-            if not isinstance(given := getattr(self, option), (bool, np.bool_)):
-                raise ParameterError(f"{option} of gaussian: True or False", got=given)
+            if not isinstance(value := getattr(self, option), (bool, np.bool_)):
+                raise ParameterError(f"{option} of gaussian: True or False", got=value)
         if not (0 < float(self.kappa) <= _MOST and 0 < float(self.nu) <= _MOST):
             raise ParameterError("kappa and nu of gaussian: numbers above 0, up to 1e100", got=(self.kappa, self.nu))
 
@@ -94,14 +94,14 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
-        if self.log or (own := tally.opened(x=2, xx=4)) is None:
+        if self.log or (sums := tally.open_sums(x=2, xx=4)) is None:
             return None
-        n, x, xx = (own[name] for name in ("n", "x", "xx"))
+        n, x, xx = (sums[name] for name in ("n", "x", "xx"))
         return partial(kernels.active.add_real_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
         """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""
-        return GaussianPrior(self.kappa, self.nu, *pooled_moments(tally), 0.0 if smoothing == np.inf else 1.0)
+        return GaussianPrior(self.kappa, self.nu, *pool_moments(tally), 0.0 if smoothing == np.inf else 1.0)
 
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
@@ -110,8 +110,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
             tables = kernels.active.student(*digits_of(tally), *strengths, prior.share)
         else:
             n, moments = tally["n"].floats(), moments_of(tally, prior.units)
-            own = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
-            tables = np.concatenate([[n], moments, own])
+            student = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
+            tables = np.concatenate([[n], moments, student])
         return self._student(tally, prior.units, tables, prior.share)
 
     def derive(self, tally: Sums, smoothing: Smoothing) -> GaussianPredictive:
@@ -135,12 +135,12 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def _student(self, tally: Sums, units: np.ndarray, tables: Floats, share: float) -> GaussianPredictive:
         n, _, _, _, mean, low, inverse, half, log_constant = tables
-        own = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
-        return GaussianPredictive(tally.features, tally.n_classes, units, *own)
+        parameters = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
+        return GaussianPredictive(tally.features, tally.n_classes, units, *parameters)
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
-        units = pooled_units(tally)
+        units = pool_units(tally)
         mean, low, variance = moments = moments_of(tally, units)
         n = tally["n"].floats()
         if self.shared:
@@ -178,13 +178,13 @@ class Gaussian(Family[Sums, GaussianPrior]):
         if prior is not None and prior.share == 0:
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
-            return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
-        given = (self.shared, self.log, columns, arrays, codes, weights, ())
+            return [as_score(np.zeros((len(codes), tally.n_classes))) for _ in columns]
+        data = (self.shared, self.log, columns, arrays, codes, weights, ())
         block: StudentLeaveOneOut | NormalLeaveOneOut
         if prior is None:
-            block = NormalLeaveOneOut(self, tally, None, *given, self.plug_in(tally))
+            block = NormalLeaveOneOut(self, tally, None, *data, self.plug_in(tally))
         else:
-            block = StudentLeaveOneOut(self, tally, prior, *given, moments_of(tally, prior.units))
+            block = StudentLeaveOneOut(self, tally, prior, *data, moments_of(tally, prior.units))
         return [replace(block, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:

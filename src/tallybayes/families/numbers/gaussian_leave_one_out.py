@@ -18,7 +18,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Reals
-from tallybayes.families.alignment import refuse
+from tallybayes.families.block_arrays import refuse
 from tallybayes.families.family import Codes32, Family, Floats
 from tallybayes.families.leave_one_out_scores import BlockScore
 from tallybayes.families.numbers.gaussian_moments import GaussianPrior
@@ -45,7 +45,7 @@ class _GaussianLeaveOneOut(BlockScore):
 
     def combine(self, scores: Sequence[Self]) -> Self:
         """Several columns at once, since they share their logarithms."""
-        return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
+        return replace(self, numbers=tuple(number for score in scores for number in score.numbers))
 
     @abstractmethod
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
@@ -130,10 +130,10 @@ class NormalLeaveOneOut(_GaussianLeaveOneOut):
 
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """The kernel."""
-        own = self.predictive
-        moments = np.stack([part[numbers] for part in own.moments])
+        units, n = self.predictive.units[numbers], self.predictive.n[numbers]
+        moments = np.stack([part[numbers] for part in self.predictive.moments])
         places: Integers = kernels.active.add_normal_leave_one_out(
-            *self.rows_of(numbers), own.units[numbers], own.n[numbers], moments, self.shared, out, start, stop
+            *self.rows_of(numbers), units, n, moments, self.shared, out, start, stop
         )
         return places
 

@@ -17,7 +17,7 @@ from tallybayes.families.predictive import Floats
 from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
 from tallybayes.tally import Sums
 
-__all__ = ["GaussianPrior", "StudentDerivation", "digits_of", "moments_of", "pooled_moments", "pooled_units"]
+__all__ = ["GaussianPrior", "StudentDerivation", "digits_of", "moments_of", "pool_moments", "pool_units"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +34,25 @@ class GaussianPrior:
     share: float = 1.0
 
 
-def pooled_moments(tally: Sums) -> tuple[np.ndarray, Floats]:
+def pool_moments(tally: Sums) -> tuple[np.ndarray, Floats]:
     """The unit of every column, and mean (two doubles) and variance over all classes in it, correctly rounded."""
-    if tally["n"].is_whole and (found := kernels.active.pooled_moments(*digits_of(tally))) is not None:
-        units, moments = found
+    if tally["n"].is_whole and (pooled := kernels.active.pooled_moments(*digits_of(tally))) is not None:
+        units, moments = pooled
         return units, moments
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return pooled_ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low)
 
 
-def pooled_units(tally: Sums) -> np.ndarray:
+def pool_units(tally: Sums) -> np.ndarray:
     """The exponent of the unit of each column, which is near the root mean square of all its values."""
-    return pooled_moments(tally)[0]
+    return pool_moments(tally)[0]
 
 
 def moments_of(tally: Sums, units: np.ndarray) -> Floats:
     """Mean (two doubles) and variance of every cell, correctly rounded, in units of 2**units, (3, columns, classes)."""
     if tally["n"].is_whole:
-        found: Floats = kernels.active.mean_variance(*digits_of(tally), units)
-        return found
+        moments: Floats = kernels.active.mean_variance(*digits_of(tally), units)
+        return moments
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
 

@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
 from tallybayes.families.predictive import Floats, Score
 
@@ -162,13 +162,13 @@ class GaussianPredictive(ArrayPredictive):
                 "column": name,
                 "class": c,
                 "parameter": what,
-                "estimate": float(own[j, c]),
+                "estimate": float(estimates[j, c]),
                 "low": float(low[j, c]),
                 "high": float(high[j, c]),
                 "rows": float(self.n[j, c]),
             }
             for j, name in enumerate(self.features)
-            for what, (own, low, high) in parameters.items()
+            for what, (estimates, low, high) in parameters.items()
             for c in range(self.n_classes)
             if not self.flat[j, c]
         ]

@@ -24,12 +24,12 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import SMALL, in_threads, n_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
-from tallybayes.families.alignment import first_true, real_arrays, refuse
+from tallybayes.families.block_arrays import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
-    averaged,
+    average_shares,
     binning_scores,
     buckets_of,
     frequency_scores,
@@ -41,7 +41,7 @@ from tallybayes.families.numbers.histogram_predictive import (
     frequency_predictive,
     predictive_at,
 )
-from tallybayes.families.numbers.waiting_rows import WaitingRows
+from tallybayes.families.numbers.pending_rows import PendingRows
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT
 
@@ -104,9 +104,9 @@ class Histogram(Family[Grid, HistogramPrior]):
             parts[0].prepare(part, 1)()
         return parts[0]
 
-    def adder(self, tally: Grid, values: Floats) -> WaitingRows:
+    def adder(self, tally: Grid, values: Floats) -> PendingRows:
         """Rows wait: every change of the cells writes all of them anew."""
-        return WaitingRows(self, tally, values)
+        return PendingRows(self, tally, values)
 
     def without(self, tally: Grid, columns: Sequence[Reals], codes: Codes32, weights: Weights) -> Grid:
         """Look up the cells of the rows among those of the tally, unless they have weights or the table is large."""
@@ -146,15 +146,15 @@ class Histogram(Family[Grid, HistogramPrior]):
         for name, array in zip(tally.features, arrays, strict=True):
             refuse(first_true(np.isinf(array)), (name,), [array], "a finite number")
 
-        def one(j: int, _: int) -> Score:
+        def score_column(j: int, _: int) -> Score:
             if prior is None:
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
-                return added(np.zeros((len(codes), tally.n_classes)))
+                return as_score(np.zeros((len(codes), tally.n_classes)))
             held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
             return binning_scores(held, arrays[j], codes, weights)
 
-        return in_threads(one, len(arrays), size=1, small=0)
+        return in_threads(score_column, len(arrays), size=1, small=0)
 
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
@@ -171,7 +171,7 @@ class Histogram(Family[Grid, HistogramPrior]):
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        parts = _by_columns(tally, lambda part: averaged(buckets_of(part), prior.strengths, prior.rates)[3])
+        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior.strengths, prior.rates)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
     def independence(self, tally: Grid, prior: HistogramPrior) -> Floats:

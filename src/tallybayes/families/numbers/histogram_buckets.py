@@ -16,7 +16,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.float_order import ordered
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import Lines, Values, discrete, never_learned, with_marks
+from tallybayes.families.leave_one_out_scores import Lines, Values, never_learned, score_discrete, with_marks
 from tallybayes.kernels.binning_runs import shares_at
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
@@ -24,7 +24,7 @@ from tallybayes.tally.grid import lowest_value
 __all__ = [
     "FixedBinning",
     "GridBuckets",
-    "averaged",
+    "average_shares",
     "binning_scores",
     "buckets_of",
     "cells_of",
@@ -94,7 +94,7 @@ def buckets_of(tally: Grid) -> GridBuckets:
     )
 
 
-def averaged(
+def average_shares(
     steps: GridBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
@@ -121,7 +121,7 @@ class FixedBinning:
     def of(cls, tally: Grid, strengths: tuple[float, ...], rates: tuple[float, ...]) -> FixedBinning:
         """Of a tally with one column."""
         steps = buckets_of(tally)
-        _, strength, rate, _ = averaged(steps, strengths, rates)
+        _, strength, rate, _ = average_shares(steps, strengths, rates)
         total = steps.counts.sum(axis=0)
         return cls(tally, steps, total / (total.sum() or 1.0), float(strength[0]), float(rate[0]))
 
@@ -149,17 +149,17 @@ def held_shares(held: FixedBinning, tally: Grid) -> Floats:
 def binning_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Weights) -> Score:
     """The leave-one-out score of a column, by a table of (bucket, class)."""
     steps, name = held.steps, held.tally.features[0]
-    own = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
-    if not own.is_dense:
+    column = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
+    if not column.is_dense:
         bucket = np.full(len(values), -1)
         there = np.flatnonzero(~np.isnan(values) & (len(steps.edges) > 0))
         bucket[there] = np.searchsorted(steps.edges[1:], values[there], side="right")
-        own = replace(own, value=bucket)
-    lines = own.lines()
+        column = replace(column, value=bucket)
+    lines = column.lines()
     known = np.asarray(steps.counts[lines.value, lines.code] >= lines.weight * (1 - 1e-9))
     table = held.log_mass[lines.value][:, None] + _log_ratios(held, lines)
-    if not own.is_dense:
-        return own.scored(lines, table, known, name)
+    if not column.is_dense:
+        return column.score_table(lines, table, known, name)
     table, edges = with_marks(table, known), np.ascontiguousarray(steps.edges)
 
     def score(out: Floats, start: int, stop: int) -> None:
@@ -179,13 +179,13 @@ def _log_ratios(held: FixedBinning, lines: Lines) -> Floats:
         np.stack([lines.code[possible], lines.weight[possible]], axis=1), axis=0, return_inverse=True
     )
     if len(pairs):
-        own = np.searchsorted(here, pairs[:, 0].astype(np.int64))
+        positions = np.searchsorted(here, pairs[:, 0].astype(np.int64))
         tables = kernels.active.binnings_leave_one_out(
             np.ascontiguousarray(counts[:, here]),
             held.p[here],
             held.strength,
             held.rate,
-            own,
+            positions,
             np.ascontiguousarray(pairs[:, 1]),
         )
         result[np.ix_(possible, here)] = tables[number.reshape(-1), lines.value[possible]]
@@ -198,13 +198,13 @@ def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Weights)
     counts = np.zeros((len(cells), tally.n_classes))
     counts[cell_of_entry, tally.klass] = tally.amounts.floats()
     rows, number = np.flatnonzero(~np.isnan(values)), np.full(len(values), -1)
-    own = ordered(values[rows].astype(np.float64)) >> tally.levels[0]
-    at = np.searchsorted(cells, own)
+    keys = ordered(values[rows].astype(np.float64)) >> tally.levels[0]
+    at = np.searchsorted(cells, keys)
     number[rows] = at
-    strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != own)) if len(cells) else at
+    strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != keys)) if len(cells) else at
     if len(strange):
         raise never_learned(tally.features[0], int(rows[strange[0]]))
-    own_values = Values(number, len(cells), codes, tally.n_classes, weights)
-    return discrete(
-        own_values, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False
+    column = Values(number, len(cells), codes, tally.n_classes, weights)
+    return score_discrete(
+        column, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False
     )

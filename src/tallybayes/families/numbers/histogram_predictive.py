@@ -15,10 +15,16 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
-from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
-from tallybayes.families.line_weights import weighted_lines
-from tallybayes.families.numbers.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.credible import beta_of_binnings, check_posterior, gamma_cumulants, interval_rows
+from tallybayes.families.line_weights import weight_lines
+from tallybayes.families.numbers.histogram_buckets import (
+    FixedBinning,
+    average_shares,
+    buckets_of,
+    cells_of,
+    held_shares,
+)
 from tallybayes.families.predictive import Correction, Floats, Score, Steps
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
@@ -69,8 +75,8 @@ class HistogramPredictive(ArrayPredictive):
 
     def weighted(self, weights: Floats, log_prior: Floats) -> HistogramPredictive:
         """With weights in the table."""
-        own = np.repeat(weights, np.diff(self.offsets), axis=0)
-        return replace(self, log_p=weighted_lines(self.log_p, own, log_prior))
+        line_weights = np.repeat(weights, np.diff(self.offsets), axis=0)
+        return replace(self, log_p=weight_lines(self.log_p, line_weights, log_prior))
 
     def corrected(self, corrections: Sequence[Correction | None]) -> HistogramPredictive:
         """With the correction of the middle of each step in the table."""
@@ -159,7 +165,7 @@ class HistogramPredictive(ArrayPredictive):
         check_posterior(self.prior is not None, self.features[number])
         assert self.prior is not None
         held = FixedBinning.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
-        return held.steps.edges, *averaged_binnings(held.steps.counts, held.strength, held.rate)
+        return held.steps.edges, *beta_of_binnings(held.steps.counts, held.strength, held.rate)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(class | value) at eight values, evenly spread over those in use; at the best strength and rate."""
@@ -197,7 +203,7 @@ def predictive_at(tally: Grid, held: FixedBinning, share: float) -> HistogramPre
 def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     """The average over all binnings of a few columns."""
     steps = buckets_of(tally)
-    share = averaged(steps, prior.strengths, prior.rates)[0]
+    share = average_shares(steps, prior.strengths, prior.rates)[0]
     per_bucket = steps.counts.sum(axis=1)
     total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
     p = per_bucket / total[steps.owner]

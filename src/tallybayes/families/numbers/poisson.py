@@ -20,10 +20,10 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.alignment import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import Values, left
+from tallybayes.families.leave_one_out_scores import Values, subtract_lines
 from tallybayes.kernels.densities import event_tables, log_events
 from tallybayes.tally import Exact, Sums
 
@@ -70,9 +70,9 @@ class Poisson(Family[Sums, PoissonPrior]):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
-        if (own := tally.opened(log_factorial=2)) is None:
+        if (opened := tally.open_sums(log_factorial=2)) is None:
             return None
-        n, x, logs = (own[name] for name in ("n", "x", "log_factorial"))
+        n, x, logs = (opened[name] for name in ("n", "x", "log_factorial"))
         sums = (n.digits[..., 0], x.digits[..., 0], logs.digits, logs.low)
 
         def add(code: int, sign: int) -> bool:
@@ -127,10 +127,10 @@ class Poisson(Family[Sums, PoissonPrior]):
             distinct, number = np.unique(values[~np.isnan(values)].astype(np.float64), return_inverse=True)
             value = np.full(len(values), -1)
             value[~np.isnan(values)] = number
-            own = Values(value, len(distinct), codes, tally.n_classes, weights)
-            lines = own.lines()
+            column = Values(value, len(distinct), codes, tally.n_classes, weights)
+            lines = column.lines()
             events = distinct[lines.value]
-            n_left, known = left(np.broadcast_to(n[j], (len(events), tally.n_classes)), lines)
+            n_left, known = subtract_lines(np.broadcast_to(n[j], (len(events), tally.n_classes)), lines)
             x_left = np.repeat(x[j : j + 1], len(events), axis=0)
             x_left[np.arange(len(events)), lines.code] -= lines.weight * events
             known &= x_left[np.arange(len(events)), lines.code] >= -1e-9 * lines.weight * events
@@ -142,7 +142,7 @@ class Poisson(Family[Sums, PoissonPrior]):
                 _, shape, rate = event_tables(n_left, x_left, mean, prior.share)
                 silent = shape == 0
             table = log_events(events[:, None], shape, rate, silent)
-            scores.append(own.scored(lines, table, known, name))
+            scores.append(column.score_table(lines, table, known, name))
         return scores
 
     def evidence(self, tally: Sums, prior: PoissonPrior) -> Floats:
@@ -231,8 +231,8 @@ class PoissonPredictive(ArrayPredictive):
             there = np.flatnonzero(~np.isnan(x))
             if not self.fixed and len(there):
                 cell = np.where(self.silent[j], 1.0, self.shape[j]), np.where(self.silent[j], 1.0, self.rate[j])
-                own = events_cumulants(x[there].astype(np.float64)[:, None], *cell)
-                result[:, there] += np.where(self.silent[j], 0.0, own)
+                cumulants = events_cumulants(x[there].astype(np.float64)[:, None], *cell)
+                result[:, there] += np.where(self.silent[j], 0.0, cumulants)
         return result
 
 

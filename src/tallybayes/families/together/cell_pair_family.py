@@ -44,7 +44,7 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         for name, column in named.items():
             check_pairs(name, sum(column.sizes), n_classes)
         sizes = {name: column.sizes for name, column in named.items()}
-        counted = [_counted(column, codes, n_classes, weights) for column in named.values()]
+        counted = [_count_pairs(column, codes, n_classes, weights) for column in named.values()]
         return CellPairCounts.of_pairs(sizes, counted, n_classes)
 
     def to_count(self, column: Cells) -> Cells:
@@ -76,13 +76,13 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         for name, column in zip(tally.features, columns, strict=True):
             total, counted, sizes = tally.pair_table(name), self.to_count(column), np.array(column.sizes, np.int64)
             scores.append(out := np.zeros((len(codes), tally.n_classes)))
-            for (own, less), labels in zip(rows, classes, strict=True):
+            for (sampled, less), labels in zip(rows, classes, strict=True):
                 cells = np.ascontiguousarray(counted.codes[less])
                 counts = kernels.active.count_cell_pairs(cells, sizes, labels, tally.n_classes, 0, len(less))
                 pairs = total - symmetric_pairs(counts[:-1].reshape(total.shape))
-                score = self.of_pairs(name, column.sizes, pairs, smoothing).bind([column.take(own)])
-                score(part := np.zeros((len(own), tally.n_classes)), 0, len(own))
-                out[own] = part
+                score = self.of_pairs(name, column.sizes, pairs, smoothing).bind([column.take(sampled)])
+                score(part := np.zeros((len(sampled), tally.n_classes)), 0, len(sampled))
+                out[sampled] = part
         return scores
 
 
@@ -106,7 +106,7 @@ def check_pairs(name: str, n_cells: int, n_classes: int) -> None:
         )
 
 
-def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
+def _count_pairs(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
     """Sorted places `key * n_classes + class`, and the amount at each."""
     sizes, n_inputs = np.array(column.sizes, np.int64), len(column.sizes)
     n_places = (sum(column.sizes) ** 2 + 1) * n_classes
@@ -119,29 +119,29 @@ def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) ->
         table = sum(parts[1:], parts[0]).reshape(-1)
         places = np.flatnonzero(table)
         return places, Exact.whole(table[places])
-    found = []
+    counted = []
     for start, stop in split(len(codes), max(_ENTRIES // n_pairs, 1)):
-        row, places = _listed(column, codes, n_classes, start, stop)
+        row, places = _list_places(column, codes, n_classes, start, stop)
         amounts = np.ones(len(row)) if weights is None else weights[row]
         used, group = np.unique(places, return_inverse=True)
-        found.append((used, Exact.summed(amounts, group, len(used))))
-    if not found:
+        counted.append((used, Exact.summed(amounts, group, len(used))))
+    if not counted:
         return np.zeros(0, np.int64), Exact.zeros(0)
-    used, group = np.unique(np.concatenate([places for places, _ in found]), return_inverse=True)
-    return used, Exact.concatenate([amounts for _, amounts in found]).grouped(group, len(used))
+    used, group = np.unique(np.concatenate([places for places, _ in counted]), return_inverse=True)
+    return used, Exact.concatenate([amounts for _, amounts in counted]).grouped(group, len(used))
 
 
-def _listed(column: Cells, codes: Codes32, n_classes: int, start: int, stop: int) -> tuple[Integers, Integers]:
+def _list_places(column: Cells, codes: Codes32, n_classes: int, start: int, stop: int) -> tuple[Integers, Integers]:
     """The row and the place of every cell and pair of cells of rows start to stop, and of the rows themselves."""
-    offsets, own = column.offsets, column.codes[start:stop].astype(np.int64)
+    offsets, cells = column.offsets, column.codes[start:stop].astype(np.int64)
     n_cells, code = int(offsets[-1]), codes[start:stop].astype(np.int64)
     first, second = np.triu_indices(len(column.sizes))
-    number = own + offsets[:-1]
+    number = cells + offsets[:-1]
     key = np.concatenate(
-        [number[:, first] * n_cells + number[:, second], np.full((len(own), 1), n_cells * n_cells)], axis=1
+        [number[:, first] * n_cells + number[:, second], np.full((len(cells), 1), n_cells * n_cells)], axis=1
     )
     there = np.concatenate(
-        [(own[:, first] >= 0) & (own[:, second] >= 0), (own >= 0).any(axis=1, keepdims=True)], axis=1
+        [(cells[:, first] >= 0) & (cells[:, second] >= 0), (cells >= 0).any(axis=1, keepdims=True)], axis=1
     )
     there &= (code >= 0)[:, None]
     row, pair = np.nonzero(there)

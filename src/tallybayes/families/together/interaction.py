@@ -88,12 +88,12 @@ class Interaction(CellPairFamily[InteractionPrior]):
         if smoothing != "auto":
             return InteractionPrior(np.full(len(tally.features), float(smoothing)))
         tables = (_Table.of(tally, name) for name in tally.features)
-        return InteractionPrior(np.array([own.best_strength() for own in tables]))
+        return InteractionPrior(np.array([table.best_strength() for table in tables]))
 
     def predictive(self, tally: CellPairCounts, prior: InteractionPrior) -> InteractionPredictive:
         """Shrunk shares over those of naive Bayes."""
         tables = [_Table.of(tally, name) for name in tally.features]
-        scores = tuple(own.scores(float(s)) for own, s in zip(tables, prior.strengths, strict=True))
+        scores = tuple(table.scores(float(s)) for table, s in zip(tables, prior.strengths, strict=True))
         sizes = tuple(tally.sizes.get(name, (0, 0)) for name in tally.features)
         return InteractionPredictive(tally.features, tally.n_classes, sizes, scores)  # type: ignore[arg-type]
 
@@ -104,12 +104,12 @@ class Interaction(CellPairFamily[InteractionPrior]):
     def evidence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
         """Of the classes given the pairs of cells."""
         tables = (_Table.of(tally, name) for name in tally.features)
-        return np.array([own.evidence(float(s)) for own, s in zip(tables, prior.strengths, strict=True)])
+        return np.array([table.evidence(float(s)) for table, s in zip(tables, prior.strengths, strict=True)])
 
     def independence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
         """Of the classes by naive Bayes."""
         tables = (_Table.of(tally, name) for name in tally.features)
-        return np.array([float((own.counts * np.log(own.naive)).sum()) for own in tables])
+        return np.array([float((table.counts * np.log(table.naive)).sum()) for table in tables])
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Two inputs."""
@@ -134,7 +134,8 @@ class _Table:
         """From the counts of pairs of cells, (first, second, classes)."""
         share = counts.sum(axis=(0, 1)) + 1.0 / max(counts.shape[2], 1)
         p = share / share.sum()
-        logs = [np.log((own + p) / (own.sum(axis=1, keepdims=True) + 1)) for own in (counts.sum(1), counts.sum(0))]
+        marginals = (counts.sum(1), counts.sum(0))
+        logs = [np.log((table + p) / (table.sum(axis=1, keepdims=True) + 1)) for table in marginals]
         log_q = logs[0][:, None] + logs[1][None] - np.log(p)
         q = np.exp(log_q - log_q.max(axis=2, keepdims=True, initial=-np.inf))
         return cls(counts, np.maximum(q / np.maximum(q.sum(axis=2, keepdims=True), _TINY), _TINY))
@@ -182,7 +183,7 @@ class InteractionPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score cells."""
-        pairs = [_pairs(column, own) for column, own in zip(columns, self.sizes, strict=True)]
+        pairs = [_pairs(column, sizes) for column, sizes in zip(columns, self.sizes, strict=True)]
         offsets = np.cumsum([0, *map(len, self.scores)])
         table = np.concatenate([*self.scores, np.zeros((0, self.n_classes))])
 
@@ -196,7 +197,7 @@ class InteractionPredictive(Predictive):
         if (weights != weights[:, :1]).any():
             return None
         scores = tuple(
-            np.where(own[0] == 0, 0.0, table * own[0]) for own, table in zip(weights, self.scores, strict=True)
+            np.where(weight[0] == 0, 0.0, table * weight[0]) for weight, table in zip(weights, self.scores, strict=True)
         )
         return InteractionPredictive(self.features, self.n_classes, self.sizes, scores)
 

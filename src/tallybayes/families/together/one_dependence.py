@@ -91,8 +91,10 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
     ) -> list[Score]:
         """From the counts without the row, which change only for its own class."""
         k = 0.0 if prior is None else prior.k
-        named = zip(tally.features, columns, strict=True)
-        return [leave_one_out_score(PairSums.of(tally, name), k, name, own, codes, weights) for name, own in named]
+        return [
+            leave_one_out_score(PairSums.of(tally, name), k, name, column, codes, weights)
+            for name, column in zip(tally.features, columns, strict=True)
+        ]
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """The strengths are fixed."""
@@ -110,13 +112,13 @@ class OneDependencePredictive(Predictive):
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score cells."""
         cells = [column.codes for column in columns if isinstance(column, Cells)]
-        own = [
+        bound = [
             (codes, np.array(tables.sizes, np.int64), tables.single, tables.pair, tables.is_parent)
             for codes, tables in zip(cells, self.tables, strict=True)
         ]
 
         def score(out: Floats, start: int, stop: int) -> None:
-            for arguments in own:
+            for arguments in bound:
                 kernels.active.add_one_dependence(*arguments, out, start, stop)
 
         return score
@@ -128,7 +130,7 @@ class OneDependencePredictive(Predictive):
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Cells of every column, (rows, inputs): a parent drawn at random, then the other inputs given its cell."""
-        return [_drawn(tables, rng, code, n) for tables in self.tables]
+        return [_draw_cells(tables, rng, code, n) for tables in self.tables]
 
     def table(self) -> list[dict[str, Any]]:
         """Probability of every cell, which is given as the number of its input and its own."""
@@ -140,7 +142,7 @@ class OneDependencePredictive(Predictive):
         ]
 
 
-def _drawn(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
+def _draw_cells(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
     """Rows of cells of one column, (rows, inputs)."""
     offsets, n_inputs = tables.offsets, len(tables.sizes)
     cells = np.zeros((n, n_inputs), np.int64)
@@ -153,12 +155,12 @@ def _drawn(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: 
         return np.asarray((drawn >= ends[:, :-1]).sum(axis=1))
 
     for j in range(n_inputs):
-        rows, own = np.flatnonzero(parent == j), slice(offsets[j], offsets[j + 1])
-        cells[rows, j] = draw(np.repeat(tables.single[None, own, code], len(rows), axis=0))
-        given = offsets[j] + cells[rows, j]
+        rows, parent_cells = np.flatnonzero(parent == j), slice(offsets[j], offsets[j + 1])
+        cells[rows, j] = draw(np.repeat(tables.single[None, parent_cells, code], len(rows), axis=0))
+        cell = offsets[j] + cells[rows, j]
         for k in range(n_inputs):
             if k != j:
                 other = slice(offsets[k], offsets[k + 1])
-                is_parent = tables.is_parent[given][:, None]
-                cells[rows, k] = draw(np.where(is_parent, tables.pair[given, other, code], tables.single[other, code]))
+                is_parent = tables.is_parent[cell][:, None]
+                cells[rows, k] = draw(np.where(is_parent, tables.pair[cell, other, code], tables.single[other, code]))
     return cells

@@ -50,10 +50,10 @@ class _Rows:
         self.sums, self.tables, self.k, self.codes, self.weights = sums, tables, k, codes.astype(np.int64), weights
         self.number = np.where(cells < 0, -1, cells + tables.offsets[:-1])
         self.there: Booleans = self.number >= 0
-        own = self.codes[:, None]
+        code = self.codes[:, None]
         inputs = np.arange(self.number.shape[1])
         amounts = np.where(self.there, weights[:, None], 0.0)
-        n, total = _less(sums.single[self.number, own], amounts), _less(sums.total[inputs, own], amounts)
+        n, total = _subtract(sums.single[self.number, code], amounts), _subtract(sums.total[inputs, code], amounts)
         share = sums.share[self.number]
         self.p, self.log_p = log_singles(np.maximum(n, 0.0), np.maximum(total, 0.0), share, k)
         self.n, self.amounts = n, amounts
@@ -68,7 +68,7 @@ class _Rows:
         tables, rows = self.tables, np.arange(n_rows)
         naive = np.zeros((n_rows, tables.single.shape[1]))
         terms = np.full((n_inputs, *naive.shape), -np.inf)
-        left = _less(self.sums.single.sum(axis=1)[self.number], self.amounts)
+        left = _subtract(self.sums.single.sum(axis=1)[self.number], self.amounts)
         is_parent = self.there & (left >= PARENT_ROWS)
         for j in range(n_inputs):
             single = tables.single[self.number[:, j]]
@@ -92,14 +92,14 @@ class _Rows:
                 continue
             child, there = self.number[at, k], self.there[at, k]
             pair = self.tables.pair[parent, child]
-            n = _less(self.sums.pairs[parent, child, codes], self.weights[at])
-            whole = _less(self.sums.with_input[parent, k, codes], self.weights[at])
+            n = _subtract(self.sums.pairs[parent, child, codes], self.weights[at])
+            whole = _subtract(self.sums.with_input[parent, k, codes], self.weights[at])
             pair[rows, codes] = log_pairs(np.maximum(n, 0.0), np.maximum(whole, 0.0), self.p[at, k], self.k)
             total += np.where(there[:, None], pair, 0.0)
         return total
 
 
-def _less(counts: Floats, amounts: Floats) -> Floats:
+def _subtract(counts: Floats, amounts: Floats) -> Floats:
     """Counts without the amounts that are in them."""
     rest = counts - amounts
     return np.where(np.abs(rest) <= _ROUNDING * counts, 0.0, rest)

@@ -20,10 +20,10 @@ __all__ = [
     "DENSE",
     "add_columns",
     "check_products",
-    "counted_bags",
-    "counted_places",
+    "collapse_repeated",
+    "count_places",
+    "count_tokens",
     "dense_tables",
-    "each_once",
     "fractional_sums",
     "lengths_by_class",
 ]
@@ -31,7 +31,7 @@ __all__ = [
 DENSE = 2**22  # tokens x classes up to which a dense table is used (32 MB per thread)
 
 
-def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Bag, Codes32, Floats | None]:
+def collapse_repeated(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Bag, Codes32, Floats | None]:
     """Repeated bags as one row per bag and class, weighted by the number of repetitions."""
     n_bags = len(bag.indptr) - 1
     if bag.rows is None or weights is not None or n_bags * n_classes * 4 > len(codes):
@@ -43,20 +43,20 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tup
     return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
-def counted_bags(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Vocabulary, Counts]:
+def count_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Vocabulary, Counts]:
     """Total amount of every token in every class, and bags by length, rounded up."""
-    n_cells = len(bag.keys) * n_classes
-    if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
+    n_entries = len(bag.keys) * n_classes
+    if weights is None and n_entries <= min(DENSE, len(bag.indices) * 4):
         tables, lengths = dense_tables(bag, codes, n_classes)
         if tables is not None:
             for table in tables[1:]:
                 tables[0] += table
             return Vocabulary.of_dense(bag.keys, tables[0]), lengths_by_class(name, lengths, codes, n_classes, None)
-    tokens = Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
+    tokens = Vocabulary.of_places(bag.keys, *count_places(bag, codes, n_classes, weights), n_classes)
     return tokens, lengths_by_class(name, _lengths(bag), codes, n_classes, weights)
 
 
-def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
+def count_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
     """The same as sorted places `token number * n_classes + class`, and the amount at each."""
     if weights is None:
         arguments = (bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys))
@@ -74,8 +74,8 @@ def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
     place, group = np.unique(bag.indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
-    own_weights = None if weights is None else weights[row[kept]]
-    return place, Exact.summed(amount[kept], group, len(place), weights=own_weights)
+    entry_weights = None if weights is None else weights[row[kept]]
+    return place, Exact.summed(amount[kept], group, len(place), weights=entry_weights)
 
 
 def dense_tables(bag: Bag, codes: Codes32, n_classes: int) -> tuple[list[Integers] | None, Floats]:

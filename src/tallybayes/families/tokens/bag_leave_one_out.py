@@ -46,7 +46,7 @@ class Presence:
     def scores(self, table: Floats, bag: Bag, codes: Codes32, weights: Floats, k: float) -> Floats:
         """Log P(bag | class), (bags, classes), each without itself; table: the bags with each token, by class."""
         every, n_rows, lengths = self.absent(self.bags, k), len(codes), np.diff(bag.indptr)
-        own_bags = self.bags[codes] - weights
+        class_bags = self.bags[codes] - weights
         without = {
             (code, weight): self.absent(np.maximum(self.bags - weight, 0.0), k)[code]
             for code, weight in set(zip(codes.tolist(), weights.tolist(), strict=True))
@@ -54,17 +54,17 @@ class Presence:
         row = np.repeat(np.arange(n_rows), lengths)
         at = (np.arange(len(row)), codes[row])
         seen = table[bag.indices]
-        log_before = np.log((np.maximum(own_bags[row] - seen[at], 0.0) + k) / (own_bags[row] + 2 * k))
+        log_before = np.log((np.maximum(class_bags[row] - seen[at], 0.0) + k) / (class_bags[row] + 2 * k))
         seen[at] -= weights[row]
         known = seen.sum(axis=1) > 1e-9
         bags = np.repeat(self.bags[None], len(row), axis=0)
-        bags[at] = own_bags[row]
+        bags[at] = class_bags[row]
         yes, no = seen + k, np.maximum(bags - seen, 0.0) + k
         n_gone = np.bincount(row, ~known, n_rows)
         result = every[None] - n_gone[:, None] * np.log((self.bags + k) / (self.bags + 2 * k))
-        own = np.array([without[pair] for pair in zip(codes.tolist(), weights.tolist(), strict=True)])
-        log_own_no = np.where(known, np.log(no[at] / (own_bags[row] + 2 * k)), 0.0)
-        result[np.arange(n_rows), codes] = own + np.bincount(row, log_own_no - log_before, n_rows)
+        log_without = np.array([without[pair] for pair in zip(codes.tolist(), weights.tolist(), strict=True)])
+        log_class_no = np.where(known, np.log(no[at] / (class_bags[row] + 2 * k)), 0.0)
+        result[np.arange(n_rows), codes] = log_without + np.bincount(row, log_class_no - log_before, n_rows)
         odds = np.where(known[:, None], np.log(yes) - np.log(no), 0.0)
         return result + np.stack([np.bincount(row, part, n_rows) for part in odds.T], axis=1)
 
@@ -93,13 +93,13 @@ class LeaveOneOutBags:
         if options.variant == "presence":
             return self._presence().scores(self.table("documents"), bag, codes, weights, column.k)
         first, last = int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
-        own, amounts = (part[first:last] for part in self._amounts(options))
+        added, amounts = (part[first:last] for part in self._amounts(options))
         kind, (totals, n_keys) = self.words.kind(KIND_OF[options.tf]), column.totals
         counts, whole = self.sums.counts(kind), self.sums.whole(kind)
         if factor is not None:
-            own, amounts = own * factor[bag.indices], amounts * factor[bag.indices]
-            by_cell = factor[self.sums.row]
-            counts = np.where(by_cell > 0, counts * by_cell, 1.0)  # with an amount of 0: silent, not lost
+            added, amounts = added * factor[bag.indices], amounts * factor[bag.indices]
+            by_entry = factor[self.sums.row]
+            counts = np.where(by_entry > 0, counts * by_entry, 1.0)  # with an amount of 0: silent, not lost
             whole = self.sums.summed(counts)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
@@ -111,7 +111,7 @@ class LeaveOneOutBags:
                 float(n_keys),
                 bag.indptr,
                 bag.indices,
-                own,
+                added,
                 amounts,
                 codes,
                 weights,
@@ -128,27 +128,27 @@ class LeaveOneOutBags:
     def _amounts(self, options: TokenOptions) -> tuple[Floats, Floats]:
         """The amount that every token of a bag has added to the sums, and the amount it is scored with."""
         if options.tf not in self.amounts:
-            given = np.ones(len(self.bag.indices)) if self.bag.amounts is None else self.bag.amounts.astype(np.float64)
+            counts = np.ones(len(self.bag.indices)) if self.bag.amounts is None else self.bag.amounts.astype(np.float64)
             if options.tf == "log":
                 self.amounts["log"] = self._logs(options.unit)
             else:
-                self.amounts[options.tf] = (given if options.tf == "count" else np.ones_like(given),) * 2
+                self.amounts[options.tf] = (counts if options.tf == "count" else np.ones_like(counts),) * 2
         return self.amounts[options.tf]
 
     def _logs(self, unit: bool) -> tuple[Floats, Floats]:
         """Logarithms; they are scored only for the tokens that other documents have too."""
-        bag, counts, own = self.bag, integer_amounts(self.bag), self.added
-        if own is None:
-            own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
+        bag, counts, added = self.bag, integer_amounts(self.bag), self.added
+        if added is None:
+            added = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
         documents = self.sums.whole("documents")
         if (self.weights == 1).all():
             known = (documents > 1 + 1e-9)[bag.indices]
         else:
             known = documents[bag.indices] - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
-        return own, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
+        return added, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
 
     def _presence(self) -> Presence:
-        return Presence(*self.words.named_cells("documents"), len(self.words.named()), self.n_rows)
+        return Presence(*self.words.named_entries("documents"), len(self.words.named()), self.n_rows)
 
 
 def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:
@@ -160,17 +160,17 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     if column.options.tf == "log" and column.counted is not words:  # n-grams that are not scored were counted too
         ends = np.ascontiguousarray(bag.indptr, np.int64)
         logs = kernels.active.log_amounts(ends, integer_amounts(bag), column.options.unit) * 2.0**-30
-        logs = logs[column.kept(bag)[1]]
+        logs = logs[column.find_entries(bag)[1]]
     used, indices = distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
     left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, SlotSums(words.store, used), logs)
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
-    own_factor = None if factor is None else factor[used]
-    left.scores(column, own_factor, 0, 0)  # fills what all threads need
+    used_factor = None if factor is None else factor[used]
+    left.scores(column, used_factor, 0, 0)  # fills what all threads need
 
     def score(out: Floats, start: int, stop: int) -> None:
-        part = left.scores(column, own_factor, start, stop)
+        part = left.scores(column, used_factor, start, stop)
         out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
 
     return score
@@ -184,12 +184,12 @@ def in_rows(bag: Bag, rows: slice) -> Bag:
     return Bag(ends, bag.indices[first:last], amounts, bag.keys)
 
 
-def check_learned(name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: Codes32, weights: Floats) -> None:
+def check_learned(name: str, bag: Bag, added: NDArray[Any], table: Floats, codes: Codes32, weights: Floats) -> None:
     """Raise if some bag has more of a token than its class."""
     lengths = np.diff(bag.indptr)
     place = bag.indices * np.int64(table.shape[1]) + np.repeat(codes, lengths)
-    own = own if (weights == 1).all() else own * np.repeat(weights, lengths)
-    lacking = (table * (1 + 1e-9)).take(place) < own
+    added = added if (weights == 1).all() else added * np.repeat(weights, lengths)
+    lacking = (table * (1 + 1e-9)).take(place) < added
     if lacking.any():
         raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(lacking), side="right")) - 1)
 

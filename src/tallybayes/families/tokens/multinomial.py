@@ -24,7 +24,7 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.family import Codes32, Floats, Smoothing
-from tallybayes.families.tokens.bag_counts import add_columns, check_products, counted_bags, each_once
+from tallybayes.families.tokens.bag_counts import add_columns, check_products, collapse_repeated, count_tokens
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
 from tallybayes.tally import TokenTally, Vocabulary
@@ -48,11 +48,11 @@ class BagFamily(TokenFamily):
         for name, bag in zip(features, columns, strict=True):
             if self.options.variant == "presence" and bag.amounts is not None:
                 bag = dataclasses.replace(bag, amounts=(bag.amounts != 0).astype(np.float64))
-            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            bag, own_codes, own_weights = each_once(bag, own_codes, n_classes, weights)
-            check_products(name, bag, own_weights)
-            tokens[name], own_lengths = counted_bags(name, bag, own_codes, n_classes, own_weights)
-            lengths.append(own_lengths)
+            bag_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            bag, bag_codes, bag_weights = collapse_repeated(bag, bag_codes, n_classes, weights)
+            check_products(name, bag, bag_weights)
+            tokens[name], bag_lengths = count_tokens(name, bag, bag_codes, n_classes, bag_weights)
+            lengths.append(bag_lengths)
         return TokenTally(tokens, add_columns(lengths, n_classes), Vocabulary.empty(KeyIndex(), n_classes, BAG_KINDS))
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:

@@ -37,7 +37,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Indices, Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.token_rules import Rules, packed
+from tallybayes.arrays.token_rules import Rules, pack_strings
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.sampled_documents import SampledDocuments
@@ -49,7 +49,7 @@ from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
 from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.tally import Exact, TokenTally, Vocabulary
-from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellStore, CellTable
+from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryStore, EntryTable
 from tallybayes.tally.key_index import index_of
 from tallybayes.tally.vocabulary import TEXT_KINDS
 
@@ -172,13 +172,13 @@ class Text(TokenFamily):
 
     def alternatives(self, given: Family | None) -> Iterator[Text]:
         """Other variants, tf, k and n-grams that are scored, unless these were given or have been selected."""
-        own = given if isinstance(given, Text) else Text()
-        if own.variant == "auto" and self.variant != "auto":  # selected by leave-one-out, at the best temperature
+        requested = given if isinstance(given, Text) else Text()
+        if requested.variant == "auto" and self.variant != "auto":  # selected by leave-one-out, at the best temperature
             return
-        strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
-        scored = own.scored if self.longest == own.longest else (self.scored_ngrams,)
+        strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if requested.k == "auto" else (requested.k,)
+        scored = requested.scored if self.longest == requested.longest else (self.scored_ngrams,)
         same = dataclasses.replace(self, ngrams=self.longest)
-        for (variant, tf), n, k in itertools.product(own.variants(), scored, strengths):
+        for (variant, tf), n, k in itertools.product(requested.variants(), scored, strengths):
             yield dataclasses.replace(same, variant=variant, tf=self.tf if tf == "auto" else tf, scored_ngrams=n, k=k)
 
     def variants(self) -> list[tuple[str, str]]:
@@ -198,19 +198,20 @@ class Text(TokenFamily):
         self, tally: TokenTally, name: str, documents: SampledDocuments, smoothing: Smoothing
     ) -> tuple[Text, str] | None:
         """The family with the options that are "auto" selected by leave-one-out, and how."""
-        given = self.k if smoothing == "auto" else smoothing
+        k_option = self.k if smoothing == "auto" else smoothing
         structures = [
             replace(self.options, scored_ngrams=scored, variant=variant, tf="count" if tf == "auto" else tf)
             for (variant, tf), scored in itertools.product(self.variants(), self.scored)
             if variant != "complement" or self.variant != "auto" or tally.n_classes > 2  # of two the same as counts
         ]
         toggles = self.variant == "auto" and not (self.idf or self.balanced)
-        k = None if given == "auto" else float(given)
+        k = None if k_option == "auto" else float(k_option)
         choice = choose(tally, name, documents, structures, k, toggles=toggles)
         if choice is None:
             return None
-        found = dataclasses.asdict(choice.options) | ({"k": choice.k} if given == "auto" else {})
-        return dataclasses.replace(self, ngrams=self.longest if self.ngrams == 0 else self.ngrams, **found), str(choice)
+        options = dataclasses.asdict(choice.options) | ({"k": choice.k} if k_option == "auto" else {})
+        ngrams = self.longest if self.ngrams == 0 else self.ngrams
+        return dataclasses.replace(self, ngrams=ngrams, **options), str(choice)
 
     @property
     def rules(self) -> Rules:
@@ -238,7 +239,7 @@ class Text(TokenFamily):
         """The words to be ignored, normalised as words of a text are; None if there are none."""
         if not self.stop.split():
             return None
-        (data, offsets), lexicon = packed(self.stop.split()), kernels.active.Lexicon()
+        (data, offsets), lexicon = pack_strings(self.stop.split()), kernels.active.Lexicon()
         rules = self.rules._replace(longest=1, shortest=1, min_length=1, max_length=0, characters=0)
         lexicon.tokenise(offsets, data, None, 0, len(offsets) - 1, rules, None, True)
         return lexicon
@@ -250,17 +251,17 @@ class Text(TokenFamily):
         tokens, lengths = {}, []
         for name, bag in zip(features, columns, strict=True):
             bag = bag.expanded()
-            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            own_codes = np.ascontiguousarray(own_codes, np.int32)
+            bag_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            bag_codes = np.ascontiguousarray(bag_codes, np.int32)
             if weights is None:
-                tokens[name], length = self._counted(bag, own_codes, n_classes)
+                tokens[name], length = self._count(bag, bag_codes, n_classes)
             else:
-                tokens[name], length = self._weighted(bag, own_codes, n_classes, weights)
-            lengths.append(lengths_by_class(name, length, own_codes, n_classes, weights))
+                tokens[name], length = self._count_weighted(bag, bag_codes, n_classes, weights)
+            lengths.append(lengths_by_class(name, length, bag_codes, n_classes, weights))
         model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
         return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
 
-    def _counted(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, Integers]:
+    def _count(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, Integers]:
         """The sums of a column, and the length of every document that is counted."""
         index, used = index_of(bag.keys), None
         indices: Indices = np.ascontiguousarray(bag.indices, np.int32)
@@ -274,37 +275,37 @@ class Text(TokenFamily):
                 indptr, indices, amounts, codes, n_classes, n_tokens, self.unit, first, last
             )
 
-        (cells, sums, totals, lengths), *others = in_threads(
+        (entries, sums, totals, lengths), *others = in_threads(
             add_up, n_classes, small=0 if len(indices) > SMALL else n_classes
         )
-        for more_cells, more_sums, more_totals, more_lengths in others:
-            cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
+        for more_entries, more_sums, more_totals, more_lengths in others:
+            entries, sums = kernels.active.merge_cells(entries, sums, more_entries, more_sums)
             totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
         if used is not None:
-            cells = used[cells >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (cells & CLASS_MASK)
+            entries = used[entries >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (entries & CLASS_MASK)
         table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
-        return Vocabulary(index, CellStore(n_classes, TEXT_KINDS, CellTable(cells, table)), whole), lengths
+        return Vocabulary(index, EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, table)), whole), lengths
 
-    def _weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
+    def _count_weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
         """The same for documents with weights."""
         amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
-        own = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
-        cells, group = np.unique(own, return_inverse=True)
+        places = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
+        entries, group = np.unique(places, return_inverse=True)
         logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, self.unit)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
         sums = {
-            kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
+            kind: Exact.summed(part, group, len(entries), weights=weights[row[kept]])
             for kind, part in zip(TEXT_KINDS, values, strict=True)
         }
-        store = CellStore(n_classes, TEXT_KINDS, CellTable(cells, sums))
+        store = EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, sums))
         return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
         """Random texts, with missing values."""
         words = ["cash", "lunch", "prize", "office", "2026", "prix"]
         texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 6, n)]
-        missing, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), packed(texts)
+        missing, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), pack_strings(texts)
         ends, tokens, amounts = numbers.tokenise(offsets, data, ~missing, 0, n, self.rules, self.stop_words(), True)
         return Bag(ends, tokens, amounts, numbers, ~missing)
 
@@ -313,13 +314,13 @@ class Text(TokenFamily):
     @property
     def options(self) -> TokenOptions:
         """Its options for scoring; defaults for those that are still to be selected."""
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
+        options = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
         if self.variant == "auto":
-            given |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
+            options |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
         elif self.tf == "auto":
-            given["tf"] = "count"
-        given["tf"] = given["tf"] if self.tf == "auto" else self.tf
-        return TokenOptions(**given)
+            options["tf"] = "count"
+        options["tf"] = options["tf"] if self.tf == "auto" else self.tf
+        return TokenOptions(**options)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
         """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""

@@ -36,8 +36,8 @@ def check_text_options(family: Any) -> None:
     for option in (*_FROM_1, *_FROM_0):
         check_integer(f"{option} of text", getattr(family, option), at_least=int(option in _FROM_1))
     for option in ("unit", "idf", "balanced", "addresses"):
-        if not isinstance(given := getattr(family, option), (bool, np.bool_)):
-            raise ParameterError(f"{option} of text: True or False", got=given)
+        if not isinstance(value := getattr(family, option), (bool, np.bool_)):
+            raise ParameterError(f"{option} of text: True or False", got=value)
     if isinstance(family.cap, bool) or not isinstance(family.cap, (int, float)) or not 0 <= family.cap < math.inf:
         raise ParameterError("cap of text: a number of at least 0 (0: no cap)", got=family.cap)
     if family.shortest > family.longest:
@@ -46,9 +46,9 @@ def check_text_options(family: Any) -> None:
         raise ParameterError(
             f"words from min_length={family.min_length} up", got=Described(f"max_length={family.max_length}")
         )
-    for option, most, given in (("ngrams", 16, family.longest), ("buckets", 2**22, family.buckets)):
-        if given > most:
-            raise ParameterError(f"{option} of text: at most {most}", got=given)
+    for option, most, value in (("ngrams", 16, family.longest), ("buckets", 2**22, family.buckets)):
+        if value > most:
+            raise ParameterError(f"{option} of text: at most {most}", got=value)
     if family.scored_ngrams and (family.tokens != "words" or family.buckets or family.max_tokens):
         got = "characters" if family.tokens != "words" else "a limited vocabulary"
         raise ParameterError("scored_ngrams of text: only for words that are all kept", got=Described(got))
@@ -66,15 +66,15 @@ def check_key(family: Any) -> None:
         raise ParameterError("a key of 32 hexadecimal digits, for buckets", got=Described("something else"))
 
 
-def stop_words(given: Any) -> str:
+def stop_words(option: Any) -> str:
     """Stop words separated by blanks, from text or from a list."""
-    words = given.replace(",", " ").split() if isinstance(given, str) else given
+    words = option.replace(",", " ").split() if isinstance(option, str) else option
     words = list(words) if isinstance(words, Iterable) else [words]
     if words == ["english"]:
         hint = "there is no built-in list: give the words themselves; common words have small weights anyway"
-        raise ParameterError("stop words of text", got=given, hint=hint)
+        raise ParameterError("stop words of text", got=option, hint=hint)
     if not all(isinstance(word, str) and "=" not in word for word in words):
-        raise ParameterError("stop words of text: words separated by blanks, or a list of words", got=given)
+        raise ParameterError("stop words of text: words separated by blanks, or a list of words", got=option)
     return " ".join(words)
 
 

@@ -51,7 +51,7 @@ class TextPredictive(TokenPredictive):
         for token in places:
             tokens.setdefault(lexicon.number(token), []).append(token)
         tokens.pop(-1, None)
-        times = [sum(len(places[token]) for token in own) for own in tokens.values()]
+        times = [sum(len(places[token]) for token in group) for group in tokens.values()]
         ends, numbers = np.array([0, len(tokens)]), np.fromiter(tokens, np.int32, len(tokens))
         bag = column.known(Bag(ends, numbers, np.array(times, np.int32), lexicon))
         slots = bag.indices.astype(np.int64)
@@ -81,5 +81,5 @@ class TextPredictive(TokenPredictive):
         """Texts: tokens with blanks between them, as many as texts seen had."""
         return [[" ".join(map(str, tokens)) for tokens in texts] for texts in super().sample(rng, code, n)]
 
-    def _drawn(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
+    def _draw_bag(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
         return [keys[i] for i in rng.choice(len(keys), size=size, p=p)] if keys else []

@@ -28,8 +28,8 @@ import numpy as np
 
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.families.temperature import Tempered
-from tallybayes.families.tokens.document_trial import DocumentTrial, ScoringCandidate
 from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.variant_evaluation import ScoringCandidate, VariantEvaluation
 from tallybayes.tally import TokenTally
 
 __all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "VariantChoice", "choose"]
@@ -81,54 +81,55 @@ def choose(
     if len(in_use) < len(n_rows):
         words = words.with_classes(np.where(n_rows > 0, np.cumsum(n_rows > 0) - 1, -1), len(in_use))
     codes = np.searchsorted(in_use, documents.codes).astype(np.int32)
-    trial = DocumentTrial(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
+    evaluation = VariantEvaluation(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
     order, two_classes = list(structures), len(in_use) == 2
     if two_classes:  # words before pairs, and log last
-        order.sort(key=lambda one: (one.scored_ngrams != structures[0].scored_ngrams, one.tf == "log"))
-    return _Rounds(trial, order, k, toggles=toggles, two_classes=two_classes).chosen()
+        order.sort(key=lambda options: (options.scored_ngrams != structures[0].scored_ngrams, options.tf == "log"))
+    return _Rounds(evaluation, order, k, toggles=toggles, two_classes=two_classes).run()
 
 
 @dataclass(eq=False)
 class _Rounds:
     """The rounds of a selection."""
 
-    trial: DocumentTrial
+    evaluation: VariantEvaluation
     structures: list[TokenOptions]
     k: float | None
     toggles: bool = field(kw_only=True)
     two_classes: bool = field(kw_only=True)
 
-    def chosen(self) -> VariantChoice:
+    def run(self) -> VariantChoice:
         """The best of all that is tried."""
-        shortest = [one for one in self.structures if one.scored_ngrams == self.structures[0].scored_ngrams]
+        shortest = [options for options in self.structures if options.scored_ngrams == self.structures[0].scored_ngrams]
         strengths = _STRENGTHS if self.k is None else (self.k,)
         candidates = [ScoringCandidate(options, k) for options in shortest for k in strengths]
         tried: set[ScoringCandidate] = set()
         for number, share in enumerate(_SHARES):
             tried |= set(candidates)
             candidates = sorted(dict.fromkeys(candidates), key=self._order)
-            part = self.trial.first(PAIRS // share, *_ROUNDS[number])
-            found = part.evaluated(candidates)
-            ranked = _ranked(found, part)
+            part = self.evaluation.first(PAIRS // share, *_ROUNDS[number])
+            results = part.evaluate(candidates)
+            ranked = _rank(results, part)
             if number < len(_SHARES) - 1:
                 best = [candidates[i] for i in ranked]
-                candidates = [*best[: _LEFT[number]], *(self._wider, self._toggled, self._between)[number](best)]
-        best_one = candidates[_as_good(found, ranked[0], part)]
-        log_loss = part.mean(part.losses(best_one))
-        return VariantChoice(best_one.options, best_one.k, log_loss, len(part), len(tried))
+                candidates = [*best[: _LEFT[number]], *(self._widen, self._toggle, self._refine)[number](best)]
+        winner = candidates[_prefer_usual(results, ranked[0], part)]
+        log_loss = part.mean(part.losses(winner))
+        return VariantChoice(winner.options, winner.k, log_loss, len(part), len(tried))
 
-    def _wider(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _widen(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidates with longer n-grams, and with other k."""
-        best = list({one.options: one for one in ranked[::-1]}.values())[::-1][:2]
+        best = list({candidate.options: candidate for candidate in ranked[::-1]}.values())[::-1][:2]
         longer = [
-            ScoringCandidate(own, one.k)
-            for one in best
-            for own in self.structures
-            if own != one.options and own == replace(one.options, scored_ngrams=own.scored_ngrams)
+            ScoringCandidate(options, candidate.k)
+            for candidate in best
+            for options in self.structures
+            if options != candidate.options
+            and options == replace(candidate.options, scored_ngrams=options.scored_ngrams)
         ]
         return [*longer, *self._with_k([*best, *longer[:1]], 4.0, 0.25)]
 
-    def _toggled(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _toggle(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidates with balanced weights, which go well with smaller k, and with idf, with larger ones.
 
         Balanced weights are tried for every tf if there are two classes, and otherwise for the best candidate.
@@ -137,52 +138,55 @@ class _Rounds:
             return []
         best = ranked[:1]
         if self.two_classes:
-            best = list({(one.options.tf, one.options.scored_ngrams): one for one in ranked[::-1]}.values())
-        balanced = [ScoringCandidate(replace(one.options, balanced=True), one.k) for one in best]
+            by_tf = {(each.options.tf, each.options.scored_ngrams): each for each in ranked[::-1]}
+            best = list(by_tf.values())
+        balanced = [ScoringCandidate(replace(candidate.options, balanced=True), candidate.k) for candidate in best]
         larger = 8.0 if self.k is None else 1.0
         idf = ScoringCandidate(replace(ranked[0].options, idf=True), ranked[0].k * larger)
         smaller = self._with_k(balanced, 0.25, 2.0**-4) if self.two_classes else []
         return [*balanced, *smaller, idf]
 
-    def _between(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+    def _refine(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidate with neighbouring k."""
         return self._with_k(ranked[:1], 0.5, 2.0)
 
     def _with_k(self, candidates: Sequence[ScoringCandidate], *factors: float) -> list[ScoringCandidate]:
         """Candidates with multiples of their k; none if k was given."""
-        return [replace(one, k=one.k * factor) for one in candidates for factor in factors] if self.k is None else []
+        if self.k is not None:
+            return []
+        return [replace(candidate, k=candidate.k * factor) for candidate in candidates for factor in factors]
 
-    def _order(self, one: ScoringCandidate) -> tuple[int, int, float, float]:
+    def _order(self, candidate: ScoringCandidate) -> tuple[int, int, float, float]:
         """The order of preference: without what was added, in the order of the structures, with a usual k."""
-        options = one.options
+        options = candidate.options
         usual_balance = options.balanced == (self.two_classes and self.toggles)
         plain = replace(options, balanced=False, idf=False) if options not in self.structures else options
         place = self.structures.index(plain) if plain in self.structures else len(self.structures)
         k = _USUAL_BALANCED if options.balanced else _USUAL
-        distance = abs(np.log(one.k / k)) if one.k > 0 else 0.0
-        return int(options.idf) + int(not usual_balance), place, distance, one.k
+        distance = abs(np.log(candidate.k / k)) if candidate.k > 0 else 0.0
+        return int(options.idf) + int(not usual_balance), place, distance, candidate.k
 
 
-def _ranked(found: list[Tempered], trial: DocumentTrial) -> list[int]:
+def _rank(results: list[Tempered], evaluation: VariantEvaluation) -> list[int]:
     """The numbers of the candidates, the best first, by the product of log loss and error rate."""
-    log_loss = np.array([trial.mean(one.losses) for one in found])
-    error = np.array([trial.mean(one.errors) for one in found])
-    product = log_loss * (error + _ERRORS / len(trial))
+    log_loss = np.array([evaluation.mean(result.losses) for result in results])
+    error = np.array([evaluation.mean(result.errors) for result in results])
+    product = log_loss * (error + _ERRORS / len(evaluation))
     order: list[int] = np.argsort(np.where(np.isnan(product), np.inf, product), kind="stable").tolist()
     return order
 
 
-def _as_good(found: list[Tempered], best: int, trial: DocumentTrial) -> int:
+def _prefer_usual(results: list[Tempered], best: int, evaluation: VariantEvaluation) -> int:
     """The first candidate, in the order of preference, that is as good as the best within two standard errors.
 
     Log losses and errors are taken relative to those of the best: their sum changes as the logarithm of the product.
     """
-    log_loss = trial.mean(found[best].losses) + 1e-9
-    error = trial.mean(found[best].errors) + _ERRORS / len(trial)
-    for i, one in enumerate(found):
-        worse = (one.losses - found[best].losses) / log_loss
-        worse = worse + (one.errors.astype(float) - found[best].errors) / error
-        mean = trial.mean(worse)
-        if mean <= _NEAR * np.sqrt(trial.mean((worse - mean) ** 2) / len(trial)):
+    log_loss = evaluation.mean(results[best].losses) + 1e-9
+    error = evaluation.mean(results[best].errors) + _ERRORS / len(evaluation)
+    for i, result in enumerate(results):
+        worse = (result.losses - results[best].losses) / log_loss
+        worse = worse + (result.errors.astype(float) - results[best].errors) / error
+        mean = evaluation.mean(worse)
+        if mean <= _NEAR * np.sqrt(evaluation.mean((worse - mean) ** 2) / len(evaluation)):
             return i
     return best

@@ -71,10 +71,10 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
         has_closed_form = self.options.min_count == 1 and not self.options.has_caps
         if prior is None or not has_closed_form or not all(0 < k < math.inf for k in prior.k.tolist()):
             return super().leave_one_out(tally, prior, columns, codes, weights)
-        own = np.ones(len(codes)) if weights is None else weights
+        row_weights = np.ones(len(codes)) if weights is None else weights
         weights_of = self.predictive(tally, prior).columns
         pairs = zip(tally.features, columns, strict=True)
-        return [bag_score(name, weights_of[name], bag, codes, own) for name, bag in pairs]
+        return [bag_score(name, weights_of[name], bag, codes, row_weights) for name, bag in pairs]
 
     def held(self, tally: TokenTally, prior: TokenPrior) -> TokenPrior:
         """With the idf and the balance of all rows, unless they also exclude tokens."""
@@ -93,7 +93,7 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
             words = tally.tokens[name]
             words = words.up_to(self.options.scored_ngrams) if self.options.scored_ngrams else words
             if self.options.variant == "presence":
-                klass, n = words.named_cells("documents")
+                klass, n = words.named_entries("documents")
                 result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)
             else:
                 result[j] = dirichlet_evidence_of(words.floats("counts"), words.total("counts"), words.n_keys, k)

@@ -50,8 +50,8 @@ class TokenPredictive(Predictive):
     def part(self, number: int) -> TokenPredictive:
         """One column."""
         name = self.features[number]
-        own, k = {name: self.columns[name]}, self.k[number : number + 1]
-        return replace(self, features=(name,), tally=self.tally.only((name,)), k=k, columns=own)
+        columns, k = {name: self.columns[name]}, self.k[number : number + 1]
+        return replace(self, features=(name,), tally=self.tally.only((name,)), k=k, columns=columns)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> TokenPredictive | None:
         """With weights in the tables, unless those of a column differ between the classes.
@@ -60,32 +60,32 @@ class TokenPredictive(Predictive):
         """
         if (weights != weights[:, :1]).any():
             return None
-        own = zip(self.features, weights[:, 0].tolist(), strict=True)
-        return replace(self, columns={name: self.columns[name].multiplied(weight) for name, weight in own})
+        column_weights = zip(self.features, weights[:, 0].tolist(), strict=True)
+        return replace(self, columns={name: self.columns[name].with_weight(weight) for name, weight in column_weights})
 
     def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> TokenPredictive:
         """With corrections added to the weights of some tokens."""
         columns = {
-            name: column.corrected(*corrections[name]) if name in corrections else column
+            name: column.with_corrections(*corrections[name]) if name in corrections else column
             for name, column in self.columns.items()
         }
         return replace(self, columns=columns)
 
     def token_amounts(self, feature: str, column: Column) -> TokenAmounts | None:
         """The amounts of tokens that are scored; None with caps, for hashed tokens and for tokens that are not text."""
-        own = self.columns[feature]
-        if not isinstance(column, Bag) or self.options.has_caps or own.words.index.is_hashed:
+        weights = self.columns[feature]
+        if not isinstance(column, Bag) or self.options.has_caps or weights.words.index.is_hashed:
             return None
-        return TokenAmounts(*own.scored_amounts(column), own.words.index.keys)
+        return TokenAmounts(*weights.scored_amounts(column), weights.words.index.keys)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score bags; a column with weight 0 contributes nothing."""
         pairs = [(self.columns[name], column) for name, column in zip(self.features, columns, strict=True)]
-        scores = [own.bind(column) for own, column in pairs if isinstance(column, Bag) and own.weight]
+        scores = [weights.bind(column) for weights, column in pairs if isinstance(column, Bag) and weights.weight]
 
         def score(out: Floats, start: int, stop: int) -> None:
-            for one in scores:
-                one(out, start, stop)
+            for score_column in scores:
+                score_column(out, start, stop)
 
         return score
 
@@ -129,11 +129,11 @@ class TokenPredictive(Predictive):
         sizes = self.tally.lengths.keys(name)
         share = self.tally.lengths.table(name, sizes)[:, code] if sizes else np.zeros(0)
         if share.sum() == 0 or p.sum() == 0:
-            return [self._drawn(rng, [], np.zeros(0), 0) for _ in range(n)]
+            return [self._draw_bag(rng, [], np.zeros(0), 0) for _ in range(n)]
         drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
-        return [self._drawn(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
+        return [self._draw_bag(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
 
-    def _drawn(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
+    def _draw_bag(self, rng: np.random.Generator, keys: list[Key], p: Floats, size: Any) -> Any:
         """A bag of a size."""
         amounts = rng.multinomial(int(size), p) if keys else p
         return {keys[i]: int(amounts[i]) for i in np.flatnonzero(amounts)}
@@ -145,8 +145,8 @@ class TokenPredictive(Predictive):
         return [row for name in self.features for row in self._table_of(name)]
 
     def _table_of(self, name: str) -> list[dict[str, Any]]:
-        own = [self._best(name, code) for code in range(self.n_classes)]
-        shown = list(dict.fromkeys(slot for best in own for slot in best))
+        best_by_class = [self._best(name, code) for code in range(self.n_classes)]
+        shown = list(dict.fromkeys(slot for best in best_by_class for slot in best))
         if not shown:
             return []
         column, slots = self.columns[name], np.array(shown, np.int64)
@@ -157,7 +157,7 @@ class TokenPredictive(Predictive):
         return [
             {"column": name, "class": code, "token": key_of[slot], what: float(value[place[slot], code])}
             for code in range(self.n_classes)
-            for slot in (shown if few else own[code])
+            for slot in (shown if few else best_by_class[code])
         ]
 
     def _best(self, name: str, code: int) -> list[int]:
@@ -188,8 +188,8 @@ class TokenPredictive(Predictive):
         """Rows like those of `table` with the ends of credible intervals; none where weights are not probabilities."""
         rows: list[dict[str, Any]] = []
         for name in self.features if self.options.is_likelihood and not self.options.needs_all else ():
-            column, own = self.columns[name], self._table_of(name)
-            tokens = list(dict.fromkeys(row["token"] for row in own))
+            column, table = self.columns[name], self._table_of(name)
+            tokens = list(dict.fromkeys(row["token"] for row in table))
             alpha, total = column.posterior(column.words.index.find(tokens), name)
-            rows += with_ends(own, tokens, *beta_interval(alpha, total, level))
+            rows += with_ends(table, tokens, *beta_interval(alpha, total, level))
         return rows

@@ -16,7 +16,7 @@ from tallybayes import kernels
 from tallybayes.families.predictive import Floats
 from tallybayes.tally import Vocabulary
 
-__all__ = ["TokenScales", "balance", "inverse_frequency", "multiplied_totals"]
+__all__ = ["TokenScales", "balance", "inverse_frequency", "multiply_totals"]
 
 _LOGS = 2.0**28  # sums of logarithms are integers in units of one over this
 _BITS = 61  # of the largest sum of counts times factors
@@ -42,7 +42,7 @@ def inverse_frequency(words: Vocabulary, n_rows: Floats) -> Floats:
     return result
 
 
-def multiplied_totals(words: Vocabulary, kind: str, factor: Floats) -> tuple[Floats, int]:
+def multiply_totals(words: Vocabulary, kind: str, factor: Floats) -> tuple[Floats, int]:
     """The sums of counts times factors, (classes,), and the number of tokens whose factor is not 0."""
     table, factor = words.store.table(), factor[: words.n_slots]
     n_keys = int(np.count_nonzero((words.store.live > 0) & (factor > 0)))

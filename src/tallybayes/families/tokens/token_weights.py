@@ -31,12 +31,12 @@ from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.families.tokens.scored_bags import Absence, score_bags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
-from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiplied_totals
+from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
 from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
 
-_FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
+_TIMES_FEWER = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
 
 Slots = Integers
 
@@ -72,13 +72,13 @@ class TokenWeights:
         self._scoring: Floats | None = None
         self._n_scored = 0
 
-    def multiplied(self, weight: float) -> TokenWeights:
+    def with_weight(self, weight: float) -> TokenWeights:
         """The same with a column weight: scores are multiplied by it."""
         result = copy(self)
         result.weight, result._scoring = weight, None
         return result
 
-    def corrected(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
+    def with_corrections(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
         """The same with corrections (tokens, classes) added to the weights of some tokens."""
         slots = self.words.index.find(tokens)
         used = np.flatnonzero(self.words.store.has(slots))
@@ -124,7 +124,7 @@ class TokenWeights:
         """The sum of the amounts times the factors, (classes,), and the number of tokens."""
         if self._factor is None:
             return self.words.total(self.kind), self.words.n_keys
-        return multiplied_totals(self.words, self.kind, self._factor)
+        return multiply_totals(self.words, self.kind, self._factor)
 
     def _weights(self, n: Floats, slots: Slots) -> Floats:
         """The weights of counts (tokens, classes)."""
@@ -156,7 +156,7 @@ class TokenWeights:
         return self.of(np.arange(words.n_slots))
 
     def _plain_weights(self) -> Floats:
-        """The same as `_weights` of all tokens, with logarithms only of the cells in use."""
+        """The same as `_weights` of all tokens, with logarithms only of the entries in use."""
         words, table = self.words, self.words.store.table()
         slot, klass, n = table.slots, table.classes, words.floats(self.kind)
         total = words.total(self.kind)
@@ -188,7 +188,7 @@ class TokenWeights:
     def _absence(self, slots: Slots | None) -> Absence:
         """The score of a row without any token, and which tokens of slots all rows of a class have had."""
         words, rows = self.words, self.n_rows
-        klass, n = words.named_cells("documents")
+        klass, n = words.named_entries("documents")
         n_keys = len(words.named()) if words.has_pooled() else words.n_keys
         if self.options.min_count > 1:
             often, slot = self._often(), words.store.table().slots
@@ -203,12 +203,12 @@ class TokenWeights:
         log_none = log_none * self.weight
         if not n_certain.any():
             return Absence(log_none, n_certain, None)
-        own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
-        return Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
+        documents = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
+        return Absence(log_none, n_certain, np.isinf(self.log_presence(documents)[1]).astype(np.float64))
 
     # Scores
 
-    def kept(self, bag: Bag) -> tuple[Indices, Booleans]:
+    def find_entries(self, bag: Bag) -> tuple[Indices, Booleans]:
         """The slot of every entry of bags, and whether its token has been counted and is scored."""
         slots = self.words.index.slots_of(bag.keys, bag.indices)
         kept = self.words.store.has(slots)
@@ -221,7 +221,7 @@ class TokenWeights:
     def known(self, bag: Bag) -> Bag:
         """The bags with the tokens that have been counted and are scored, by their slots."""
         bag = bag.expanded()
-        slots, kept = self.kept(bag)
+        slots, kept = self.find_entries(bag)
         slots = np.ascontiguousarray(slots, np.int32)
         if kept.all():
             return Bag(bag.indptr, slots, bag.amounts, (), bag.present)
@@ -247,7 +247,7 @@ class TokenWeights:
         indices, slots, used = bag.indices, None, self._used
         size = self.words.n_slots if used is None else len(used[0])
         self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
-        if self._scoring is None and self._n_scored * _FEW < size:
+        if self._scoring is None and self._n_scored * _TIMES_FEWER < size:
             slots, indices = distinct(indices, self.words.n_slots)
         elif used is not None:
             slots, indices = used[0], used[1][indices]
@@ -262,7 +262,7 @@ class TokenWeights:
             return self._scoring
         is_shared = slots is None and self._corrections is None and self._all is not None
         is_plain = slots is None and self._corrections is None and not is_shared
-        table = self._all_weights() if is_plain else self._corrected(slots)
+        table = self._all_weights() if is_plain else self._corrected_weights(slots)
         if (factor := self._unit * self.weight) != 1.0:
             table = np.multiply(table, factor, out=None if is_shared else table)
         if is_whole:
@@ -273,7 +273,7 @@ class TokenWeights:
     def _used(self) -> tuple[Slots, Integers32] | None:
         """The slots in use and where each is among them, if most tokens are counted but not scored."""
         words = self.words
-        if words.index.lexicon is None or words.n_keys * _FEW >= words.n_slots:
+        if words.index.lexicon is None or words.n_keys * _TIMES_FEWER >= words.n_slots:
             return None
         used = np.flatnonzero(words.store.live)
         place = np.zeros(words.n_slots, np.int32)
@@ -285,33 +285,33 @@ class TokenWeights:
         """The unit of amounts."""
         return 2.0**-30 if self.options.tf == "log" and not self.is_presence else 1.0
 
-    def _corrected(self, slots: Slots | None) -> Floats:
+    def _corrected_weights(self, slots: Slots | None) -> Floats:
         """The weights of slots with their corrections."""
         weights = self.of(slots)
         if self._corrections is None:
             return weights
-        own, rows = self._corrections
+        corrected, rows = self._corrections
         if slots is None:
             weights = weights.copy()
-            weights[own] += rows
+            weights[corrected] += rows
             return weights
-        place = np.searchsorted(own, slots)
-        there = np.append(own, -2)[place] == slots
+        place = np.searchsorted(corrected, slots)
+        there = np.append(corrected, -2)[place] == slots
         weights[there] += rows[place[there]]  # made for this call
         return weights
 
     def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
-        weights, amounts = self._corrected(slots), self._amounts(bag)
+        weights, amounts = self._corrected_weights(slots), self._amounts(bag)
         weights = weights * self._unit if self._unit != 1.0 else weights
-        return weights, self._capped(bag, indices, amounts, weights) if self.options.has_caps else amounts
+        return weights, self._cap_amounts(bag, indices, amounts, weights) if self.options.has_caps else amounts
 
     def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:
         """Where each bag ends, the slots of its tokens, and the amounts they are scored with."""
         known = self.known(bag)
         amounts = self._amounts(known)
-        own = np.ones(len(known.indices)) if amounts is None else np.asarray(amounts, np.float64) * self._unit
-        return known.indptr, known.indices, own
+        scaled = np.ones(len(known.indices)) if amounts is None else np.asarray(amounts, np.float64) * self._unit
+        return known.indptr, known.indices, scaled
 
     def _amounts(self, bag: Bag) -> Any:
         """The amount of each token of a bag before the caps; None: one each."""
@@ -323,7 +323,7 @@ class TokenWeights:
             np.ascontiguousarray(bag.indptr, np.int64), integer_amounts(bag), self.options.unit
         )
 
-    def _capped(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
+    def _cap_amounts(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
         """Amounts after the caps."""
         options = self.options
         result = np.ones(len(indices)) if amounts is None else amounts.astype(np.float64)
@@ -369,9 +369,9 @@ class TokenWeights:
         amounts = self.weights_and_amounts(bag, indices, slots)[1]
         amounts = np.ones(len(indices)) if amounts is None else np.asarray(amounts, np.float64)
         if self.is_presence:
-            klass, n = words.named_cells("documents")
+            klass, n = words.named_entries("documents")
             absent = absence_cumulants(n, klass, len(words.named()), self.n_rows, self.k)
             return presence_cumulants(bag, indices, amounts, alpha, total, absent)
         unit = 2.0**-30 if self.options.tf == "log" else 1.0
-        own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
-        return own * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else own
+        cumulants = bag_cumulants(bag, indices, amounts * unit, alpha, total)
+        return cumulants * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else cumulants

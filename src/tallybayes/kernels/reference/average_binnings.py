@@ -34,8 +34,8 @@ def average_binnings(
     >>> share.round(3).tolist()
     [[0.863, 0.137], [0.137, 0.863]]
     """
-    for name, given in (("strengths", strengths), ("rates", rates)):
-        if not len(given):
+    for name, values in (("strengths", strengths), ("rates", rates)):
+        if not len(values):
             raise DataError(f"at least one of the {name}", got=0)
     share = np.zeros_like(counts)
     chosen = np.zeros((3, len(offsets) - 1))

@@ -24,13 +24,13 @@ def check_sizes(sizes: Integers) -> int:
     return n_cells
 
 
-def numbered_cells(cells: NDArray[np.int16], sizes: Integers, start: int, stop: int) -> Integers:
+def number_cells(cells: NDArray[np.int16], sizes: Integers, start: int, stop: int) -> Integers:
     """The number of each cell of rows start to stop among all cells, -1 where it is missing; others are refused."""
-    own = cells[start:stop].astype(np.int64)
-    if (strange := own >= sizes).any():
+    codes = cells[start:stop].astype(np.int64)
+    if (strange := codes >= sizes).any():
         row, column = np.argwhere(strange)[0].tolist()
-        raise DataError(f"a cell below {sizes[column]}", got=int(own[row, column]), row=row + start)
-    return np.where(own < 0, -1, own + np.cumsum(sizes) - sizes)
+        raise DataError(f"a cell below {sizes[column]}", got=int(codes[row, column]), row=row + start)
+    return np.where(codes < 0, -1, codes + np.cumsum(sizes) - sizes)
 
 
 @checked("cells: rows, inputs; sizes: inputs | at_least 0; codes: rows | codes classes")
@@ -47,7 +47,7 @@ def count_cell_pairs(
     [2, 0, 1, 0, 0, 0, 0, 0, 1, 2]
     """
     n_cells = check_sizes(sizes)
-    number, code = numbered_cells(cells, sizes, start, stop), codes[start:stop]
+    number, code = number_cells(cells, sizes, start, stop), codes[start:stop]
     number, code = number[code >= 0], code[code >= 0]
     table = np.zeros((n_cells * n_cells + 1, n_classes), np.int64)
     for i in range(number.shape[1]):
@@ -67,11 +67,11 @@ def sum_cell_pairs(cells: NDArray[np.int16], sizes: Integers, values: Floats, st
     [[0.0, 0.0, 2.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     n_cells = check_sizes(sizes)
-    number, table = numbered_cells(cells, sizes, start, stop), np.zeros((n_cells, n_cells, values.shape[1]))
-    for row, own in zip(number, values[start:stop], strict=True):
+    number, table = number_cells(cells, sizes, start, stop), np.zeros((n_cells, n_cells, values.shape[1]))
+    for row, value in zip(number, values[start:stop], strict=True):
         here = row[row >= 0]
         first, second = np.triu_indices(len(here), 1)
-        table[here[first], here[second]] += own
+        table[here[first], here[second]] += value
     return table
 
 
@@ -103,10 +103,10 @@ def add_one_dependence(
     """
     if check_sizes(sizes) != len(single):
         raise DataError(f"{sizes.sum()} cells in the tables", got=len(single))
-    number = numbered_cells(cells, sizes, start, stop)
-    own, n_inputs = out[start:stop], number.shape[1]
+    number = number_cells(cells, sizes, start, stop)
+    scores, n_inputs = out[start:stop], number.shape[1]
     there = number >= 0
-    naive, terms = np.zeros(own.shape), np.full((n_inputs, *own.shape), -np.inf)
+    naive, terms = np.zeros(scores.shape), np.full((n_inputs, *scores.shape), -np.inf)
     for j in range(n_inputs):
         naive[there[:, j]] += single[number[there[:, j], j]]
         rows = np.flatnonzero(there[:, j])
@@ -116,13 +116,13 @@ def add_one_dependence(
             if k != j:
                 both = rows[there[rows, k]]
                 terms[j, both] += pair[number[both, j], number[both, k]]
-    n_parents = np.zeros(len(own))
+    n_parents = np.zeros(len(scores))
     for j in range(n_inputs):
         n_parents[there[:, j]] += is_parent[number[there[:, j], j]]
     top = terms.max(axis=0, initial=-np.inf)
-    total, shift = np.zeros(own.shape), np.where(np.isinf(top), 0.0, top)
+    total, shift = np.zeros(scores.shape), np.where(np.isinf(top), 0.0, top)
     for j in range(n_inputs):
         total += np.exp(terms[j] - shift)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(np.isinf(top), top, shift + np.log(total) - np.log(n_parents)[:, None])
-    own += np.where(n_parents[:, None] > 0, mean, naive)
+    scores += np.where(n_parents[:, None] > 0, mean, naive)

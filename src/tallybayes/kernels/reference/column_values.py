@@ -23,5 +23,5 @@ def earlier_place(place: int, invalid: Booleans, start: int, column: int, n_colu
     """
     if not invalid.any():
         return place
-    own = (int(np.argmax(invalid)) + start) * n_columns + column
-    return own if place < 0 else min(place, own)
+    first = (int(np.argmax(invalid)) + start) * n_columns + column
+    return first if place < 0 else min(place, first)

@@ -41,15 +41,15 @@ def cut_buckets(buckets: Integers, terms: Floats, n_cells: int, large: float, le
     runs, cuts = _Runs(buckets, terms, least, cost), list[int]()
     best = {(0, len(buckets)): runs.best_cut(0, len(buckets))}  # of each cell
     while len(cuts) + 1 < n_cells:
-        found = {cell: own for cell, own in best.items() if own is not None}
-        if not found:
+        possible = {cell: cut for cell, cut in best.items() if cut is not None}
+        if not possible:
             break
-        cell = max(found, key=lambda own: (runs.rows(*own), -own[0]))
+        cell = max(possible, key=lambda run: (runs.rows(*run), -run[0]))
         if runs.rows(*cell) <= large:
-            cell = max(found, key=lambda own: (found[own][0], -own[0]))
-            if not found[cell][0]:
+            cell = max(possible, key=lambda run: (possible[run][0], -run[0]))
+            if not possible[cell][0]:
                 break
-        cut = found[cell][1]
+        cut = possible[cell][1]
         del best[cell]
         best |= {part: runs.best_cut(*part) for part in ((cell[0], cut), (cut, cell[1]))}
         cuts.append(cut)
@@ -64,7 +64,7 @@ class _Runs:
         np.cumsum(buckets.T, axis=1, out=sums[:, 1:])
         self._before, self._least, self._cost = sums.sum(axis=0), least, cost
         counts = np.maximum(sums[:, None] - sums[:, :, None], 0)  # (classes, from, to)
-        self._nats = terms[counts.sum(axis=0)] - sum(terms[own] for own in counts)
+        self._nats = terms[counts.sum(axis=0)] - sum(terms[row] for row in counts)
 
     def rows(self, start: int, stop: int) -> int:
         """The rows of a run."""

@@ -40,8 +40,8 @@ def fit_temperature(
     shrinkage = np.array([weak, *np.ones(len(scores) if by_class else 0)])
 
     def terms(at: Floats) -> tuple[float, Floats, Floats]:
-        found = _newton_terms(scores, base + at[1:, None], codes, row_weights, float(at[0]), by_class)
-        loss, slopes, curvature = found
+        offset_scores = base + at[1:, None]
+        loss, slopes, curvature = _newton_terms(scores, offset_scores, codes, row_weights, float(at[0]), by_class)
         used = at[: len(slopes)]
         loss += 0.5 * float(shrinkage @ used**2)
         return loss, slopes + shrinkage * used, curvature + np.diag(shrinkage)
@@ -53,12 +53,12 @@ def fit_temperature(
         for halving in range(n_halvings):
             new = at + step * 0.5**halving
             new[0] = max(new[0], _LEAST)
-            found = terms(new)
-            if found[0] < loss:
+            result = terms(new)
+            if result[0] < loss:
                 break
         else:
             break
-        gain, at, (loss, slopes, curvature) = loss - found[0], new, found
+        gain, at, (loss, slopes, curvature) = loss - result[0], new, result
         if gain < enough * len(codes):
             break
     return at

@@ -35,7 +35,7 @@ def hash_columns(columns: Columns, salts: Hashes, start: int, stop: int) -> Hash
         values = column[start:stop]
         missing = _missing(values)
         bits = values if values.dtype == np.uint64 else (values.astype(np.float64) + 0.0).view(np.uint64)
-        result += np.where(missing, np.uint64(0), _mixed(bits ^ salt))
+        result += np.where(missing, np.uint64(0), _mix(bits ^ salt))
     return result
 
 
@@ -52,9 +52,9 @@ def hash_codes(columns: Columns, table: Hashes, offsets: Indices, origins: Integ
     """
     result = np.zeros(stop - start, np.uint64)
     for j, column in enumerate(as_list(columns)):
-        own = np.append(table[offsets[j] : offsets[j + 1]], np.uint64(0))
+        hashes = np.append(table[offsets[j] : offsets[j + 1]], np.uint64(0))
         place = column[start:stop].astype(np.int64) - origins[j]
-        result += own[np.where((place < 0) | (place >= len(own) - 1), -1, place)]
+        result += hashes[np.where((place < 0) | (place >= len(hashes) - 1), -1, place)]
     return result
 
 
@@ -78,10 +78,10 @@ def hash_bags(
     True
     """
     ends = indptr[start : stop + 1]
-    own = indices[ends[0] : ends[-1]]
-    hashes = hash_integers(own) if tokens is None else tokens[own]
-    amount = np.ones(len(own)) if amounts is None else amounts[ends[0] : ends[-1]].astype(np.float64)
-    cells = _mixed(hashes ^ (amount.view(np.uint64) * _AMOUNT))
+    token = indices[ends[0] : ends[-1]]
+    hashes = hash_integers(token) if tokens is None else tokens[token]
+    amount = np.ones(len(token)) if amounts is None else amounts[ends[0] : ends[-1]].astype(np.float64)
+    cells = _mix(hashes ^ (amount.view(np.uint64) * _AMOUNT))
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
     return np.asarray(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]])
 
@@ -102,12 +102,12 @@ def sign_bags(indptr: Indices, indices: Indices, tokens: Hashes, n_tokens: int, 
     """
     result = np.zeros(stop - start, np.uint64)
     for row in range(start, stop):
-        own = tokens[indices[indptr[row] : indptr[row + 1]]]
-        if len(own) < _LONG:
+        hashes = tokens[indices[indptr[row] : indptr[row + 1]]]
+        if len(hashes) < _LONG:
             continue
         state = np.zeros(1, np.uint64)
         for group in range(_GROUPS):
-            state = _mixed(state ^ own[own % np.uint64(_GROUPS) == group].min(initial=np.uint64(2**64 - 1)))
+            state = _mix(state ^ hashes[hashes % np.uint64(_GROUPS) == group].min(initial=np.uint64(2**64 - 1)))
         result[row - start] = max(state[0], np.uint64(1))
     return result
 
@@ -125,8 +125,8 @@ def hash_texts(data: NDArray[np.uint8], offsets: Indices) -> Hashes:
         state = np.array([stop - start], np.uint64)
         padded = data[start:stop].tobytes() + bytes(-(stop - start) % 8)
         for word in np.frombuffer(padded, "<u8"):
-            state = _mixed(state ^ word) + np.uint64(1)  # so that no two words in a row can cancel
-        result[i] = _mixed(state)[0]
+            state = _mix(state ^ word) + np.uint64(1)  # so that no two words in a row can cancel
+        result[i] = _mix(state)[0]
     return result
 
 
@@ -136,7 +136,7 @@ def _missing(values: NDArray[Any]) -> Any:
     return np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
 
 
-def _mixed(bits: Hashes) -> Hashes:
+def _mix(bits: Hashes) -> Hashes:
     """The finalizer of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND

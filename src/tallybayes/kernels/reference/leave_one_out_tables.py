@@ -217,9 +217,9 @@ def _add_lines(table: Floats, value: Integers, codes: Codes32, rows: Integers, o
     if (strange := (code < 0) | (code >= n_classes)).any():
         first = int(np.argmax(strange))
         raise DataError(f"a class code from 0 to below {n_classes}", got=int(code[first]), row=int(rows[first]))
-    own = table[value * n_classes + code]
-    out[rows] += own
-    bad = np.isnan(own[:, 0]) if len(own) else np.zeros(0, bool)
+    scores = table[value * n_classes + code]
+    out[rows] += scores
+    bad = np.isnan(scores[:, 0]) if len(scores) else np.zeros(0, bool)
     return int(rows[np.argmax(bad)]) if bad.any() else -1
 
 
@@ -255,12 +255,12 @@ def binnings_leave_one_out(
     result = np.zeros((len(codes), *counts.shape))
     for line, (y, w) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
         there = np.triu(runs[..., y] > w * (1 - 1e-9), 1)  # runs that have such a row at all
-        own, whole = np.where(there, alpha[..., y], 2.0 + w), np.where(there, size + a, 2.0 + w)
-        left = np.maximum(own - w, 1e-100)  # rounding may take all of it
+        alpha_class, whole = np.where(there, alpha[..., y], 2.0 + w), np.where(there, size + a, 2.0 + w)
+        left = np.maximum(alpha_class - w, 1e-100)  # rounding may take all of it
         if w == 1:
             log_ratio = np.log((whole - 1) / left)
         else:
-            log_ratio = gammaln(left) - gammaln(own) + gammaln(whole) - gammaln(whole - w)
+            log_ratio = gammaln(left) - gammaln(alpha_class) + gammaln(whole) - gammaln(whole - w)
         log_changed = np.where(there, log_run + log_ratio, -np.inf)
         rest = alpha.copy()
         rest[..., y] -= w

@@ -46,9 +46,9 @@ def log_loss(
     errors = p * (row_weights / whole)
     errors[codes, row] -= row_weights
     by_cell = np.zeros(tables.shape)
-    for own in cells:
+    for column in cells:
         for line, error in zip(by_cell, errors, strict=True):
-            np.add.at(line, own, error)
+            np.add.at(line, column, error)
     return loss, np.einsum("cn,cjn->cj", errors, evidence), errors @ values.T, by_cell, errors
 
 

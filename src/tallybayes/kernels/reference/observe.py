@@ -25,11 +25,11 @@ def code_integers(values: Integers, low: int, counts: Integers, out: Codes32, st
     """
     if len(counts) >= 2**31:
         raise DataError("at most 2**31 - 1 counts", got=len(counts))
-    own = [int(value) - low for value in values[start:stop]]
-    out[start:stop] = [place if 0 <= place < len(counts) else -1 for place in own]
+    places = [int(value) - low for value in values[start:stop]]
+    out[start:stop] = [place if 0 <= place < len(counts) else -1 for place in places]
     counts += np.bincount(out[start:stop][out[start:stop] >= 0], minlength=len(counts))
     limits = np.iinfo(np.int64)
-    return min(own, default=limits.max - low) + low, max(own, default=limits.min - low) + low
+    return min(places, default=limits.max - low) + low, max(places, default=limits.min - low) + low
 
 
 @checked("columns: columns; codes: rows | codes classes")
@@ -92,7 +92,7 @@ def count_cells(
     >>> levels.tolist(), offsets.tolist(), table.tolist()
     ([0], [0, 2], [[2], [1]])
     """
-    levels, found, tables, bad = [], [], [], -1
+    levels, cells, tables, bad = [], [], [], -1
     for j, column in enumerate(columns):
         values, code = column[start:stop], codes[start:stop]
         bad = earlier_place(bad, np.isinf(values) & (code >= 0), start, j, len(columns))
@@ -105,13 +105,13 @@ def count_cells(
         table = np.zeros((len(distinct), n_classes), np.int64)
         np.add.at(table, (np.searchsorted(distinct, keys >> level), code), 1)
         levels.append(level)
-        found.append(distinct)
+        cells.append(distinct)
         tables.append(table)
-    offsets = np.cumsum([0, *(len(f) for f in found)])
+    offsets = np.cumsum([0, *(len(part) for part in cells)])
     return (
         np.array(levels, np.int64),
         offsets.astype(np.int64),
-        np.concatenate([*found, np.zeros(0, np.int64)]),
+        np.concatenate([*cells, np.zeros(0, np.int64)]),
         np.concatenate([*tables, np.zeros((0, n_classes), np.int64)]),
         bad,
     )
@@ -142,11 +142,11 @@ def count_known_cells(
     """
     table, unknown = np.zeros((len(cells), n_classes), np.int64), -1
     for j, column in enumerate(columns):
-        own, values, code = cells[offsets[j] : offsets[j + 1]], column[start:stop], codes[start:stop]
+        column_cells, values, code = cells[offsets[j] : offsets[j + 1]], column[start:stop], codes[start:stop]
         keys = ordered(values) >> levels[j]
-        place = np.searchsorted(own, keys)
-        is_known = np.append(own, 0)[place] == keys if len(own) else np.zeros(len(keys), bool)
-        is_known &= (place < len(own)) & np.isfinite(values)
+        place = np.searchsorted(column_cells, keys)
+        is_known = np.append(column_cells, 0)[place] == keys if len(column_cells) else np.zeros(len(keys), bool)
+        is_known &= (place < len(column_cells)) & np.isfinite(values)
         counted = (code >= 0) & ~np.isnan(values)
         unknown = earlier_place(unknown, counted & ~is_known, start, j, len(columns))
         kept = counted & is_known
@@ -207,14 +207,14 @@ def count_bags_dense(
     >>> lengths.tolist()
     [2.0]
     """
-    found = count_bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
-    if found is None:
+    counted = count_bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
+    if counted is None:
         return None
     for row in range(start, stop):
         entries = slice(int(indptr[row]), int(indptr[row + 1]))
         lengths[row] = entries.stop - entries.start if amounts is None else amounts[entries].sum(dtype=np.float64)
     table = np.zeros(n_tokens * n_classes, np.int64)
-    table[found[0]] = found[1]
+    table[counted[0]] = counted[1]
     return table.reshape(n_tokens, n_classes)
 
 
@@ -249,14 +249,14 @@ def sum_bags(
     row = np.concatenate([np.zeros(indptr[0], np.int64), row])  # entries before the first row belong to none
     is_kept = (codes[row] >= first) & (codes[row] < last)
     kept = np.flatnonzero(is_kept & (np.arange(len(row)) >= indptr[0]))
-    own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
-    values = own_amounts.astype(np.float64)
-    if own_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
-        whole = own_amounts.astype(np.int64)
+    kept_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
+    values = kept_amounts.astype(np.float64)
+    if kept_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
+        whole = kept_amounts.astype(np.int64)
         upper = whole >> 32 << 32
         values = np.concatenate([upper, whole - upper]).astype(np.float64)
         kept = np.concatenate([kept, kept])
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
-    own_weights = None if weights is None else weights[row[kept]]
-    digits, low = sum_groups(values, own_weights, groups, (last - first) * n_tokens)
+    entry_weights = None if weights is None else weights[row[kept]]
+    digits, low = sum_groups(values, entry_weights, groups, (last - first) * n_tokens)
     return digits.reshape(last - first, n_tokens, digits.shape[-1]), low

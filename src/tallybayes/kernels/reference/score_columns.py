@@ -139,9 +139,9 @@ def add_laplace(
     for row in range(start, stop):
         there = np.flatnonzero(~np.isnan(slots[row]))
         slot = slots[row, there].astype(np.int64)
-        own = np.where((slot < 0)[:, None], 0.0, counts[slot] if len(counts) else 0.0)
-        new = np.asarray(~own.any(axis=1))
-        log_p = laplace(own, totals[there], k, (n_values[there] + new)[:, None])
+        n = np.where((slot < 0)[:, None], 0.0, counts[slot] if len(counts) else 0.0)
+        new = np.asarray(~n.any(axis=1))
+        log_p = laplace(n, totals[there], k, (n_values[there] + new)[:, None])
         for line in np.where(new[:, None] & silent, 0.0, log_p):
             out[row] += line
 
@@ -215,8 +215,8 @@ def add_events(
         count = (x >= 0) & (x <= 2.0**53) & (x == np.floor(x))
         bad = earlier_place(bad, ~(count | np.isnan(x)), start, j, len(columns))
         shapes = None if shape is None else shape[j]
-        own = np.ones(out.shape[1]) if weights is None else weights[j]
-        out[start:stop][count] += own * log_events(x[count, None], shapes, rate[j], silent[j] | (own == 0))
+        weight = np.ones(out.shape[1]) if weights is None else weights[j]
+        out[start:stop][count] += weight * log_events(x[count, None], shapes, rate[j], silent[j] | (weight == 0))
     return bad
 
 

@@ -45,15 +45,15 @@ def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: Floats)
             return -1
         if place >= 0:
             met.add(place)
-        own = value.item() if type(value) in _SCALARS else value
-        if own is None or (isinstance(own, float) and np.isnan(own)):
+        number = value.item() if type(value) in _SCALARS else value
+        if number is None or (isinstance(number, float) and np.isnan(number)):
             continue
-        if place < 0 or type(own) not in kinds:
+        if place < 0 or type(number) not in kinds:
             return -1
-        if codes is None and not (abs(own) < 2**53 if isinstance(own, int) else np.isfinite(own)):
+        if codes is None and not (abs(number) < 2**53 if isinstance(number, int) else np.isfinite(number)):
             return -1
-        values[place] = own if codes is None else codes.get(own, -1)
-        unknown += codes is not None and own not in codes
+        values[place] = number if codes is None else codes.get(number, -1)
+        unknown += codes is not None and number not in codes
     return unknown
 
 
@@ -156,8 +156,8 @@ def add_event_row(
     value is not an integer in 0 .. 2**53.
     """
     there = ~np.isnan(values)
-    own = values[there]
-    are_counts = np.all((own >= 0) & (own <= 2.0**53) & (own == np.floor(own)))
+    x_there = values[there]
+    are_counts = np.all((x_there >= 0) & (x_there <= 2.0**53) & (x_there == np.floor(x_there)))
     fits = np.all(np.abs(x[there, code]) < 2.0 ** (61 if sign > 0 else 62))
     if not are_counts or not fits:
         return False
@@ -165,7 +165,7 @@ def add_event_row(
     if after is None:
         return False
     log_factorial[:, code] = after
-    x[there, code] += sign * own.astype(np.int64)
+    x[there, code] += sign * x_there.astype(np.int64)
     n[there, code] += sign
     return True
 

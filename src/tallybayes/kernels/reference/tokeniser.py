@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
-from tallybayes.arrays.token_rules import Packed, Rules, packed
+from tallybayes.arrays.token_rules import Packed, Rules, pack_strings
 from tallybayes.kernels.token_spans import spans
 
 __all__ = ["Buckets", "Lexicon", "pack_texts", "spans"]
@@ -66,8 +66,10 @@ class Lexicon(_TokenNumbers):
     """Tokens numbered in the order in which they come.
 
     >>> words = Lexicon()
-    >>> words.add(*packed(["to", "be", "to"])).tolist(), words.find(*packed(["be", "or"])).tolist(), len(words)
-    ([0, 1, 0], [1, -1], 2)
+    >>> words.add(*pack_strings(["to", "be", "to"])).tolist(), words.find(*pack_strings(["be", "or"])).tolist()
+    ([0, 1, 0], [1, -1])
+    >>> len(words)
+    2
     """
 
     def __init__(self) -> None:
@@ -93,7 +95,7 @@ class Lexicon(_TokenNumbers):
 
     def packed(self) -> Packed:
         """All tokens, as bytes and offsets."""
-        return packed(token.encode("utf-8", "surrogateescape") for token in self._index)
+        return pack_strings(token.encode("utf-8", "surrogateescape") for token in self._index)
 
     def copy(self) -> Lexicon:
         """A lexicon of its own with the same numbers."""
@@ -133,7 +135,7 @@ def pack_texts(values: list[Any]) -> tuple[Integers, NDArray[np.uint8], Booleans
     if not all(value is None or isinstance(value, (str, bytes)) for value in values):
         return None
     try:
-        data, offsets = packed(value.encode() if isinstance(value, str) else value or b"" for value in values)
+        data, offsets = pack_strings(value.encode() if isinstance(value, str) else value or b"" for value in values)
     except UnicodeEncodeError:  # half of a surrogate pair
         return None
     there = np.array([value is not None for value in values], bool)

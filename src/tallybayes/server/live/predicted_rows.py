@@ -79,7 +79,9 @@ def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> I
     """P(class | row) of every piece, and its intervals if there is a level."""
     scorer, finish = snapshot.scorer, snapshot.posterior.write_proba
     if level is None:
-        for _, (proba, _) in snapshot.worked_batches(source, lambda columns, n: scorer.finished(columns, n, finish)):
+        for _, (proba, _) in snapshot.map_batches(
+            source, lambda columns, n: scorer.score_and_finish(columns, n, finish)
+        ):
             yield proba, None
         return
     for _, (log_score, ends) in snapshot.interval_batches(source, level):

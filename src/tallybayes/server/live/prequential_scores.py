@@ -97,7 +97,7 @@ def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table,
         yield to_table(data), log_score
         return
     for source, table in snapshot.batches(data, snapshot.state.schema.label):
-        yield from snapshot.worked_parts(source, table, snapshot.scorer.log_score)
+        yield from snapshot.map_parts(source, table, snapshot.scorer.log_score)
 
 
 def _of_log_score(snapshot: Snapshot, log_score: Floats, codes: NDArray[np.int64]) -> Scores:

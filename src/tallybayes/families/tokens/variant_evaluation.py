@@ -18,16 +18,16 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.predictive import Floats
-from tallybayes.families.temperature import Tempered, tempered
+from tallybayes.families.temperature import Tempered, temper_scores
 from tallybayes.families.tokens.bag_leave_one_out import LeaveOneOutBags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_weights import TokenWeights, integer_amounts
 from tallybayes.tally import Vocabulary
 from tallybayes.tally.slot_sums import SlotSums
 
-__all__ = ["DocumentTrial", "ScoringCandidate"]
+__all__ = ["ScoringCandidate", "VariantEvaluation"]
 
-_CELLS = 2**22  # (token, class) pairs of the sample at most, to limit memory
+_PAIRS = 2**22  # (token, class) pairs of the sample at most, to limit memory
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Scored:
     bags: LeaveOneOutBags
 
 
-class DocumentTrial:
+class VariantEvaluation:
     """Candidates evaluated on documents.
 
     words, n_rows: the sums of all documents, and documents by class, (classes,); bag, codes, weights: of the sample;
@@ -59,18 +59,18 @@ class DocumentTrial:
     ) -> None:
         self._words, self._n_rows, self._slots = words, n_rows, slots
         self._bag, self._n = bag, len(codes)
-        while self._n > 1 and self._n_tokens(self._n) * len(n_rows) > _CELLS:
+        while self._n > 1 and self._n_tokens(self._n) * len(n_rows) > _PAIRS:
             self._n //= 2
         if self._n < len(codes):
             self._bag = bag.take(np.arange(self._n))
         self._every_code, self._every_weight = codes[: self._n], weights[: self._n]
         self._scored: dict[tuple[int, bool], _Scored] = {}
-        self._found_on: dict[int, dict[ScoringCandidate, Tempered]] = {}  # by the number of documents
+        self._results: dict[int, dict[ScoringCandidate, Tempered]] = {}  # by the number of documents
 
     def __len__(self) -> int:
         return self._n
 
-    def first(self, n_pairs: int, least: int, most: int) -> DocumentTrial:
+    def first(self, n_pairs: int, least: int, most: int) -> VariantEvaluation:
         """The first documents with so many (document, token) pairs, from `least` to `most`, as far as there are."""
         n = max(least, int(np.searchsorted(self._bag.indptr, n_pairs, side="right")) - 1)
         part = copy(self)
@@ -89,15 +89,15 @@ class DocumentTrial:
     def _weights(self) -> Floats:
         return self._every_weight[: self._n]
 
-    def evaluated(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
+    def evaluate(self, candidates: list[ScoringCandidate]) -> list[Tempered]:
         """Every candidate at its best temperature."""
-        found = self._found_on.setdefault(self._n, {})
-        new = [one for one in dict.fromkeys(candidates) if one not in found]
+        known = self._results.setdefault(self._n, {})
+        new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in known]
         for candidate in new:
             self._prepare(candidate.options).bags.sums.whole(KIND_OF[candidate.options.tf])  # which threads share
-        results = in_threads(lambda i, _: self._evaluated(new[i]), len(new), size=1, small=0) if new else []
-        found.update(zip(new, results, strict=True))
-        return [found[one] for one in candidates]
+        results = in_threads(lambda i, _: self._evaluate_one(new[i]), len(new), size=1, small=0) if new else []
+        known.update(zip(new, results, strict=True))
+        return [known[candidate] for candidate in candidates]
 
     def mean(self, losses: Floats | Booleans) -> float:
         """The mean of losses or errors over the documents, with their weights."""
@@ -116,15 +116,15 @@ class DocumentTrial:
         factor = column.scales.factor
         return scored.bags.scores(column, None if factor is None else factor[scored.slots], 0, self._n)
 
-    def _evaluated(self, candidate: ScoringCandidate) -> Tempered:
+    def _evaluate_one(self, candidate: ScoringCandidate) -> Tempered:
         with np.errstate(all="ignore"):  # scores that are not numbers count as 0
-            return tempered(self._log_prior, self.scores(candidate), self._codes, self._weights)
+            return temper_scores(self._log_prior, self.scores(candidate), self._codes, self._weights)
 
     @cached_property
     def _log_prior(self) -> Floats:
-        own = np.zeros((len(self), len(self._n_rows)))
-        own[np.arange(len(own)), self._codes] = self._weights
-        return np.asarray(np.log(np.maximum(self._n_rows - own, 0.0) + 1.0))
+        removed = np.zeros((len(self), len(self._n_rows)))
+        removed[np.arange(len(removed)), self._codes] = self._weights
+        return np.asarray(np.log(np.maximum(self._n_rows - removed, 0.0) + 1.0))
 
     def _prepare(self, options: TokenOptions) -> _Scored:
         """The documents with the n-grams that these options score."""
@@ -135,8 +135,8 @@ class DocumentTrial:
             counts, ends = integer_amounts(self._bag), np.ascontiguousarray(self._bag.indptr, np.int64)
             logs = kernels.active.log_amounts(ends, counts, options.unit)[kept] * 2.0**-30
             used, indices = distinct(self._bag.indices[kept], len(self._slots))
-            own_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
-            bag, slots = Bag(own_ends, indices, counts[kept], ()), self._slots[used]
+            scored_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
+            bag, slots = Bag(scored_ends, indices, counts[kept], ()), self._slots[used]
             sums = words, self._n_rows, bag, self._every_code, self._every_weight, SlotSums(words.store, slots), logs
             self._scored[key] = _Scored(words, slots, LeaveOneOutBags(*sums))
         return self._scored[key]

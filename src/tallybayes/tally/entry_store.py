@@ -1,15 +1,15 @@
 """Exact sums per (slot, class): the store behind categories, bags of tokens and text.
 
-A slot is the number of a key. A cell (slot, class) exists only where something was counted, so a token seen in 3 of
-1,000 classes needs three cells. Cells are kept in sorted arrays that are never changed. A small change is written to an
-overlay, a dict from cell to its latest sums, which is folded into new arrays once it has grown to a share of them: the
-cost of learning one row is in proportion to the row.
+A slot is the number of a key. An entry (slot, class) exists only where something was counted, so a token seen in 3 of
+1,000 classes needs three entries. Entries are kept in sorted arrays that are never changed. A small change is written
+to an overlay, a dict from entry to its latest sums, which is folded into new arrays once it has grown to a share of
+them: the cost of learning one row is in proportion to the row.
 
 Single rows of categories are counted in an open table instead: a dense array (slots, classes) with room for new keys.
 
 Several threads may read a store at the same time: readers replace the pair (arrays, overlay) as a whole by an equal
-one, so that each of them works on a consistent pair. Only `put` and the caller of `opened` change anything; nobody may
-read meanwhile.
+one, so that each of them works on a consistent pair. Only `put` and the caller of `open_table` change anything; nobody
+may read meanwhile.
 """
 
 from __future__ import annotations
@@ -24,22 +24,13 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
 from tallybayes.tally.tally import Arrays, check_ends
 
-__all__ = [
-    "CLASS_BITS",
-    "CLASS_MASK",
-    "CellChange",
-    "CellStore",
-    "CellTable",
-    "cell_arrays",
-    "cells_from_arrays",
-    "same_arrays",
-]
+__all__ = ["CLASS_BITS", "CLASS_MASK", "EntryChange", "EntryStore", "EntryTable", "entries_from_arrays", "entry_arrays"]
 
-CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
+CLASS_BITS = 24  # an entry is slot << 24 | class: up to 16 million classes
 CLASS_MASK = np.int64(2**CLASS_BITS - 1)
 _OVERLAY = 1024  # the overlay is folded in when it is larger than this and than an eighth of the table
 _SHARE = 8
-_SMALL = 64  # a change of more than one cell in so many makes new arrays: a dict takes longer for each cell
+_SMALL = 64  # a change of more than one entry in so many makes new arrays: a dict takes longer for each entry
 _MANY = 4096  # slots from which the overlay is folded in before they are read
 _UNITS = {"logs": 2.0**-30}  # sums of logarithms are integers in this unit
 
@@ -48,78 +39,79 @@ KindSums = dict[str, Exact]
 
 
 @dataclass(frozen=True, eq=False)
-class CellTable:
-    """The cells in use, `slot << 24 | class` in ascending order, with their sums of every kind. Never changed."""
+class EntryTable:
+    """The entries in use, `slot << 24 | class` in ascending order, with their sums of every kind. Never changed."""
 
-    cells: Slots
+    entries: Slots
     sums: KindSums
     _floats: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of_dense(cls, dense: Integers, kind: str) -> CellTable:
-        """The cells of a dense table (slots, classes) that are not zero."""
+    def of_dense(cls, dense: Integers, kind: str) -> EntryTable:
+        """The entries of a dense table (slots, classes) that are not zero."""
         slot, klass = np.nonzero(dense)
         return cls(slot << CLASS_BITS | klass, {kind: Exact.whole(dense[slot, klass])})
 
     @property
     def slots(self) -> Slots:
-        """The slot of every cell."""
-        return self.cells >> CLASS_BITS
+        """The slot of every entry."""
+        return self.entries >> CLASS_BITS
 
     @property
     def classes(self) -> Slots:
-        """The class of every cell."""
-        return self.cells & CLASS_MASK
+        """The class of every entry."""
+        return self.entries & CLASS_MASK
 
     def floats(self, kind: str) -> Floats:
-        """The rounded sums of every cell, rounded once; logarithms in units of one."""
-        found = self._floats.get(kind)
-        if found is None:
-            found = self._floats[kind] = self.sums[kind].floats() * _UNITS.get(kind, 1.0)
-        return found
+        """The rounded sums of every entry, rounded once; logarithms in units of one."""
+        floats = self._floats.get(kind)
+        if floats is None:
+            floats = self._floats[kind] = self.sums[kind].floats() * _UNITS.get(kind, 1.0)
+        return floats
 
-    def at(self, cells: Slots) -> KindSums:
-        """The sums of some cells, zero where there is none."""
-        place = np.searchsorted(self.cells, cells)
-        found = place < len(self.cells)
-        found[found] = self.cells[place[found]] == cells[found]
+    def at(self, entries: Slots) -> KindSums:
+        """The sums of some entries, zero where there is none."""
+        place = np.searchsorted(self.entries, entries)
+        known = place < len(self.entries)
+        known[known] = self.entries[place[known]] == entries[known]
         result = {}
         for kind, part in self.sums.items():
-            digits = np.zeros((len(cells), part.digits.shape[-1]), np.int64)
-            digits[found] = part.digits[place[found]]
+            digits = np.zeros((len(entries), part.digits.shape[-1]), np.int64)
+            digits[known] = part.digits[place[known]]
             result[kind] = Exact(digits, part.low)
         return result
 
-    def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
-        """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
-        n, place = len(self.cells), np.searchsorted(self.cells, cells)
-        known, there = np.append(self.cells, -1)[place] == cells, next(iter(sums.values())).nonzero()
-        all_cells, source = self.cells, np.arange(n)  # where the sums are, in the old ones followed by the given ones
-        source[place[known]] = np.where(there, n + np.arange(len(cells)), -1)[known]
-        if (new := np.flatnonzero(there & ~known)).size:  # never when rows are forgotten: then no cell moves
-            all_cells, source = np.insert(all_cells, place[new], cells[new]), np.insert(source, place[new], n + new)
+    def with_sums(self, entries: Slots, sums: KindSums) -> EntryTable:
+        """The table with other sums at some entries (sorted); an entry whose sums are zero disappears."""
+        n, place = len(self.entries), np.searchsorted(self.entries, entries)
+        known, there = np.append(self.entries, -1)[place] == entries, next(iter(sums.values())).nonzero()
+        merged, source = self.entries, np.arange(n)  # where the sums are, in the old ones followed by the given ones
+        source[place[known]] = np.where(there, n + np.arange(len(entries)), -1)[known]
+        if (new := np.flatnonzero(there & ~known)).size:  # never when rows are forgotten: then no entry moves
+            merged, source = np.insert(merged, place[new], entries[new]), np.insert(source, place[new], n + new)
         if (kept := np.flatnonzero(source >= 0)).size < len(source):
-            all_cells, source = all_cells[kept], source[kept]
+            merged, source = merged[kept], source[kept]
         parts = {kind: Exact.concatenate([part, sums[kind]])[source] for kind, part in self.sums.items()}
-        return CellTable(all_cells, {kind: part.trimmed() for kind, part in parts.items()})
+        return EntryTable(merged, {kind: part.trimmed() for kind, part in parts.items()})
 
-    def mapped(self, slot_of: Slots | None, class_of: Slots | None) -> CellTable:
-        """The sums under other slots and classes: -1 drops a cell, and cells that become one are added up."""
+    def mapped(self, slot_of: Slots | None, class_of: Slots | None) -> EntryTable:
+        """The sums under other slots and classes: -1 drops an entry, and entries that become one are added up."""
         slots = self.slots if slot_of is None else slot_of[self.slots]
         classes = self.classes if class_of is None else class_of[self.classes]
         kept = np.flatnonzero((slots >= 0) & (classes >= 0))
-        cells, group = np.unique(slots[kept] << CLASS_BITS | classes[kept], return_inverse=True)
-        if len(cells) < len(kept):
-            return CellTable(cells, {kind: part[kept].grouped(group, len(cells)) for kind, part in self.sums.items()})
+        entries, group = np.unique(slots[kept] << CLASS_BITS | classes[kept], return_inverse=True)
+        if len(entries) < len(kept):
+            sums = {kind: part[kept].grouped(group, len(entries)) for kind, part in self.sums.items()}
+            return EntryTable(entries, sums)
         kept[group] = kept.copy()
-        return CellTable(cells, {kind: part[kept].trimmed() for kind, part in self.sums.items()})
+        return EntryTable(entries, {kind: part[kept].trimmed() for kind, part in self.sums.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class CellChange:
-    """Some cells in ascending order, with their sums before and after a change."""
+class EntryChange:
+    """Some entries in ascending order, with their sums before and after a change."""
 
-    cells: Slots
+    entries: Slots
     before: KindSums
     after: KindSums
 
@@ -133,43 +125,43 @@ class CellChange:
         return wrong
 
 
-class CellStore:
+class EntryStore:
     """Exact sums per (slot, class) of one or several kinds.
 
-    >>> table = CellTable(np.array([0, 1 << CLASS_BITS | 1]), {"counts": Exact.whole(np.array([2, 5]))})
-    >>> store = CellStore(2, ("counts",), table)
+    >>> table = EntryTable(np.array([0, 1 << CLASS_BITS | 1]), {"counts": Exact.whole(np.array([2, 5]))})
+    >>> store = EntryStore(2, ("counts",), table)
     >>> store.rows("counts", np.array([1, 7])).tolist(), store.n_in_use
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
 
     def __init__(
-        self, n_classes: int, kinds: Sequence[str], table: CellTable | None = None, *, dense: Integers | None = None
+        self, n_classes: int, kinds: Sequence[str], table: EntryTable | None = None, *, dense: Integers | None = None
     ) -> None:
         self.n_classes, self.kinds = n_classes, tuple(kinds)
         if table is None and dense is None:
-            table = CellTable(np.zeros(0, np.int64), {kind: Exact.zeros(0) for kind in kinds})
-        self._state: tuple[CellTable, dict[int, tuple[int, ...]]] | None = None if table is None else (table, {})
+            table = EntryTable(np.zeros(0, np.int64), {kind: Exact.zeros(0) for kind in kinds})
+        self._state: tuple[EntryTable, dict[int, tuple[int, ...]]] | None = None if table is None else (table, {})
         self._dense = dense  # (slots, classes) of the one kind; where there is a table too, both are equal
         self._room: Integers | None = None  # the open table, of which `_dense` is the part in use
-        self._usage: tuple[Integers32, int] | None = None  # cells per slot, slots that have any
+        self._usage: tuple[Integers32, int] | None = None  # entries per slot, slots that have any
 
     # Reading
 
-    def _latest(self) -> tuple[CellTable, dict[int, tuple[int, ...]]]:
-        """The cells and the overlay of later sums; a dense table is turned into cells."""
+    def _latest(self) -> tuple[EntryTable, dict[int, tuple[int, ...]]]:
+        """The entries and the overlay of later sums; a dense table is turned into entries."""
         state = self._state
         if state is None:
             assert self._dense is not None
-            self._state = state = (CellTable.of_dense(self._dense, self.kinds[0]), {})
+            self._state = state = (EntryTable.of_dense(self._dense, self.kinds[0]), {})
         return state
 
-    def table(self) -> CellTable:
-        """The cells in use, with all changes folded in."""
+    def table(self) -> EntryTable:
+        """The entries in use, with all changes folded in."""
         table, overlay = self._latest()
         if overlay:
-            cells = np.array(sorted(overlay), np.int64)
-            sums = np.array([overlay[cell] for cell in cells.tolist()], np.int64)
-            table = table.replaced(cells, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(self.kinds)})
+            entries = np.array(sorted(overlay), np.int64)
+            sums = np.array([overlay[entry] for entry in entries.tolist()], np.int64)
+            table = table.with_sums(entries, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(self.kinds)})
             self._state = (table, {})
         return table
 
@@ -185,16 +177,16 @@ class CellStore:
 
     @property
     def live(self) -> Integers32:
-        """How many cells each slot has; slots after the end have none."""
+        """How many entries each slot has; slots after the end have none."""
         return self._used()[0]
 
     @property
     def n_in_use(self) -> int:
-        """How many slots have cells."""
+        """How many slots have entries."""
         return self._used()[1]
 
     def has(self, slots: Indices) -> Booleans:
-        """Which slots have cells; -1 has none."""
+        """Which slots have entries; -1 has none."""
         live, n_in_use = self._used()
         if n_in_use == len(live):
             return np.asarray((slots >= 0) & (slots < len(live)))
@@ -202,7 +194,7 @@ class CellStore:
         return np.asarray(inside & (live[np.where(inside, slots, 0)] > 0))
 
     def rows(self, kind: str, slots: Slots) -> Floats:
-        """Rounded sums (slots, classes); zeros for slots without cells, among them -1."""
+        """Rounded sums (slots, classes); zeros for slots without entries, among them -1."""
         check_budget(len(slots), self.n_classes, "values")
         dense = self._dense
         if dense is None:
@@ -219,20 +211,20 @@ class CellStore:
         if len(slots) > _MANY:
             self.table()
         table, overlay = self._latest()
-        first = np.searchsorted(table.cells, slots << CLASS_BITS)
+        first = np.searchsorted(table.entries, slots << CLASS_BITS)
         if overlay or len(slots) <= _MANY:
-            length = np.where(slots >= 0, np.searchsorted(table.cells, (slots + 1) << CLASS_BITS) - first, 0)
+            length = np.where(slots >= 0, np.searchsorted(table.entries, (slots + 1) << CLASS_BITS) - first, 0)
         else:  # one look at all slots is quicker than a second search
             live = np.append(self.live, 0)
             length = live[np.where((slots >= 0) & (slots < len(live)), slots, -1)]
         row = np.repeat(np.arange(len(slots)), length)
-        cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
-        place = row * self.n_classes + (table.cells[cell] & CLASS_MASK)
+        entry = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
+        place = row * self.n_classes + (table.entries[entry] & CLASS_MASK)
         late = self._late(overlay, slots)
         result = {}
         for kind in self.kinds if kinds is None else kinds:
             sums = np.zeros(len(slots) * self.n_classes)
-            sums[place] = table.floats(kind)[cell]
+            sums[place] = table.floats(kind)[entry]
             if late:
                 number, unit = self.kinds.index(kind), _UNITS.get(kind, 1.0)
                 sums[[at for at, _ in late]] = [latest[number] * unit for _, latest in late]
@@ -244,15 +236,15 @@ class CellStore:
         if not overlay:
             return []
         if len(slots) * self.n_classes <= len(overlay):
-            cells = ((slots << CLASS_BITS)[:, None] + np.arange(self.n_classes)).ravel().tolist()
-            return [(place, overlay[cell]) for place, cell in enumerate(cells) if cell in overlay]
+            entries = ((slots << CLASS_BITS)[:, None] + np.arange(self.n_classes)).ravel().tolist()
+            return [(place, overlay[entry]) for place, entry in enumerate(entries) if entry in overlay]
         row_of: dict[int, list[int]] = {}
         for row, slot in enumerate(slots.tolist()):
             row_of.setdefault(slot, []).append(row)
         return [
-            (row * self.n_classes + (cell & int(CLASS_MASK)), sums)
-            for cell, sums in overlay.items()
-            for row in row_of.get(cell >> CLASS_BITS, ())
+            (row * self.n_classes + (entry & int(CLASS_MASK)), sums)
+            for entry, sums in overlay.items()
+            for row in row_of.get(entry >> CLASS_BITS, ())
         ]
 
     def __getstate__(self) -> dict[str, object]:
@@ -261,9 +253,9 @@ class CellStore:
 
     # Changing
 
-    def copy(self) -> CellStore:
+    def copy(self) -> EntryStore:
         """A store with the same sums that can be changed independently; arrays that never change are shared."""
-        result = CellStore(self.n_classes, self.kinds, dense=self._dense)
+        result = EntryStore(self.n_classes, self.kinds, dense=self._dense)
         if self._state is not None:
             result._state = (self._state[0], dict(self._state[1]))
         if self._room is not None and self._dense is not None:
@@ -274,49 +266,49 @@ class CellStore:
 
     def mapped(
         self, slot_of: Slots | None = None, class_of: Slots | None = None, n_classes: int | None = None
-    ) -> CellStore:
-        """A store with the sums under other slots and classes: -1 drops a cell, cells that become one are added up."""
+    ) -> EntryStore:
+        """A store with the sums under other slots and classes; see `EntryTable.mapped`."""
         size = self.n_classes if n_classes is None else n_classes
-        return CellStore(size, self.kinds, self.table().mapped(slot_of, class_of))
+        return EntryStore(size, self.kinds, self.table().mapped(slot_of, class_of))
 
-    def change(self, cells: Slots, sums: KindSums, sign: int) -> CellChange:
-        """The change that adds sums to cells (ascending), or subtracts them; nothing is changed yet."""
-        before = self.at(cells)
+    def change(self, entries: Slots, sums: KindSums, sign: int) -> EntryChange:
+        """The change that adds sums to entries (ascending), or subtracts them; nothing is changed yet."""
+        before = self.at(entries)
         after = {kind: part + sums[kind] if sign > 0 else part - sums[kind] for kind, part in before.items()}
         check_counts(after[self.kinds[0]])
-        return CellChange(cells, before, after)
+        return EntryChange(entries, before, after)
 
-    def at(self, cells: Slots) -> KindSums:
-        """The sums of some cells, zero where there is none."""
+    def at(self, entries: Slots) -> KindSums:
+        """The sums of some entries, zero where there is none."""
         table, overlay = self._latest()
-        sums = table.at(cells)
-        late = [(i, overlay[cell]) for i, cell in enumerate(cells.tolist()) if cell in overlay] if overlay else []
+        sums = table.at(entries)
+        late = [(i, overlay[entry]) for i, entry in enumerate(entries.tolist()) if entry in overlay] if overlay else []
         for i, latest in late:  # an overlay only holds integers, over integers
             for part, value in zip(sums.values(), latest, strict=True):
                 part.digits[i, 0] = value
         return sums
 
-    def put(self, change: CellChange) -> tuple[Slots, Slots]:
-        """Make a change. Returns the slots that have their first cell now, and those that have lost their last."""
-        cells, after = change.cells, {kind: part.trimmed() for kind, part in change.after.items()}
+    def put(self, change: EntryChange) -> tuple[Slots, Slots]:
+        """Make a change. Returns the slots that have their first entry now, and those that have lost their last."""
+        entries, after = change.entries, {kind: part.trimmed() for kind, part in change.after.items()}
         slots = self._account(change)
         table, overlay = self._latest()
         self._dense = self._room = None
         are_integers = all(part.is_whole for part in (*after.values(), *table.sums.values()))
-        if are_integers and len(cells) * _SMALL < len(table.cells) + len(overlay):
+        if are_integers and len(entries) * _SMALL < len(table.entries) + len(overlay):
             columns = (after[kind].digits[:, 0].tolist() for kind in self.kinds)
-            overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
-            if len(overlay) > max(_OVERLAY, len(table.cells) // _SHARE):
+            overlay.update(zip(entries.tolist(), zip(*columns, strict=True), strict=True))
+            if len(overlay) > max(_OVERLAY, len(table.entries) // _SHARE):
                 self.table()
         else:
-            self._state = (self.table().replaced(cells, after), {})
+            self._state = (self.table().with_sums(entries, after), {})
         return slots
 
-    def _account(self, change: CellChange) -> tuple[Slots, Slots]:
-        """Update the number of cells per slot."""
+    def _account(self, change: EntryChange) -> tuple[Slots, Slots]:
+        """Update the number of entries per slot."""
         first = self.kinds[0]
         difference = change.after[first].nonzero().astype(np.int32) - change.before[first].nonzero()
-        slots = change.cells >> CLASS_BITS
+        slots = change.entries >> CLASS_BITS
         live, n_in_use = self._used()
         size = int(slots[-1]) + 1 if len(slots) else 0
         if len(live) < size:
@@ -335,7 +327,7 @@ class CellStore:
         """The open table (slots, classes), to be read until the next change; None if it is not open."""
         return self._dense if self._room is not None else None
 
-    def opened(self, n_slots: int) -> Integers:
+    def open_table(self, n_slots: int) -> Integers:
         """The sums as a dense table (slots, classes) that the caller may change; only for one kind, of integers."""
         dense = self._dense
         if self._room is None or dense is None or len(self._room) < n_slots:
@@ -352,8 +344,8 @@ class CellStore:
         assert self._dense is not None
         return self._dense
 
-    def counted(self, slot: int) -> bool:
-        """Take note that the caller of `opened` has counted the first of a cell; whether it is the slot's first."""
+    def count_first(self, slot: int) -> bool:
+        """Note that the caller of `open_table` has counted the first of an entry; whether it is the slot's first."""
         live, n_in_use = self._used()
         if len(live) <= slot:
             live = np.concatenate([live, np.zeros(slot + 64 - len(live), np.int32)])
@@ -362,39 +354,29 @@ class CellStore:
         return bool(live[slot] == 1)
 
 
-# Cells in a model file
+# Entries in a model file
 
 
-def cell_arrays(table: CellTable, n_keys: int) -> tuple[KindSums, dict[str, Integers]]:
-    """The sums of cells, and the places that say which cells belong to which of the keys, numbered from 0."""
-    cell_ends = np.cumsum(np.bincount(table.slots, minlength=n_keys), dtype=np.int64)
+def entry_arrays(table: EntryTable, n_keys: int) -> tuple[KindSums, dict[str, Integers]]:
+    """The sums of entries, and the places that say which entries belong to which of the keys, numbered from 0."""
+    entry_ends = np.cumsum(np.bincount(table.slots, minlength=n_keys), dtype=np.int64)
     sums = {kind: part.trimmed() for kind, part in table.sums.items()}
-    return sums, {"cell_ends": cell_ends, "classes": table.classes}
+    return sums, {"cell_ends": entry_ends, "classes": table.classes}
 
 
-def cells_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) -> tuple[Integers, CellTable]:
-    """The column of every key, and the cells by the number of their key; a ValueError if rows cannot have them."""
+def entries_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) -> tuple[Integers, EntryTable]:
+    """The column of every key, and the entries by the number of their key; a ValueError if rows cannot have them."""
     classes, n_keys = arrays.places["classes"], len(arrays.keys["keys"])
     sums = {kind: arrays.sums[kind] for kind in kinds}
     require(classes.ndim == 1 and all(part.shape == classes.shape for part in sums.values()), "one sum for each cell")
     require(((classes >= 0) & (classes < n_classes)).all() and n_classes <= CLASS_MASK, "classes out of range")
     owner = check_ends(arrays.places["key_ends"], len(arrays.features), n_keys, "keys")
     slots = check_ends(arrays.places["cell_ends"], n_keys, len(classes), "cells")
-    cells = slots << CLASS_BITS | classes
-    require((np.diff(cells) > 0).all(), "classes out of order")
+    entries = slots << CLASS_BITS | classes
+    require((np.diff(entries) > 0).all(), "classes out of order")
     require((np.bincount(slots, minlength=n_keys) > 0).all(), "keys without a count")
     for kind, part in sums.items():
         if kind not in _UNITS:
             check_amounts(part, kind)
         require((part.floats() > 0).all(), "cells without a count")
-    return owner, CellTable(cells, sums)
-
-
-def same_arrays(a: Arrays, b: Arrays) -> bool:
-    """Whether two tallies have the same sums, given as arrays."""
-    return (
-        a.features == b.features
-        and a.keys == b.keys
-        and all(a.sums[name] == b.sums[name] for name in a.sums)
-        and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
-    )
+    return owner, EntryTable(entries, sums)

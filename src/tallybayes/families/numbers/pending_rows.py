@@ -1,4 +1,4 @@
-"""Single rows that wait to be counted together, for families whose sums cost more to change than a row costs to keep.
+"""Single rows to be counted together, for families whose sums cost more to change than a row costs to keep.
 
 Adding a row to a histogram writes all of its cells anew, and a thousand rows cost hardly more. So rows are kept as they
 are read, and counted when somebody reads the sums or when a thousand are waiting. Only for families that can count any
@@ -16,13 +16,13 @@ from tallybayes.arrays.column import Reals
 from tallybayes.families.family import Family, Floats
 from tallybayes.tally.tally import Tally
 
-__all__ = ["WaitingRows"]
+__all__ = ["PendingRows"]
 
 _ROWS = 1024  # that wait at most: counting so many at once costs little more than one
 _CELLS = 2**20  # numbers that wait at most, where a row has many
 
 
-class WaitingRows:
+class PendingRows:
     """The adder of a tally (see `Family.adder`) that keeps rows until `settle`."""
 
     def __init__(self, family: Family[Any, Any], tally: Tally, values: Floats) -> None:
@@ -56,7 +56,7 @@ class WaitingRows:
         """Count the rows that are waiting."""
         if n := self._n:
             tally, columns = self._tally, [Reals(column) for column in self._rows[:n].T]
-            own = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
-            commit = tally.prepare(own, 1)
+            rows = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
+            commit = tally.prepare(rows, 1)
             self._n = 0  # not before: what is interrupted above is done again
             commit()

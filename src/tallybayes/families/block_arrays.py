@@ -21,21 +21,21 @@ __all__ = ["ArrayPredictive", "first_true", "flag_arrays", "integer_arrays", "re
 def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
     """The arrays of real columns in one dtype, without a copy where they have one."""
     arrays = [column.values for column in columns if isinstance(column, Reals)]
-    return _aligned(arrays, lambda array: array.astype(np.float64, copy=False))
+    return _align(arrays, lambda array: array.astype(np.float64, copy=False))
 
 
 def flag_arrays(columns: Sequence[Column]) -> list[Numbers]:
     """The arrays of boolean columns in one dtype, without a copy where they have one."""
-    return _aligned([column.values for column in columns if isinstance(column, Flags)], _float_flags)
+    return _align([column.values for column in columns if isinstance(column, Flags)], _float_flags)
 
 
 def integer_arrays(columns: Sequence[Column]) -> list[Indices]:
     """The codes of category columns in one dtype, without a copy where they have one."""
     arrays = [column.codes for column in columns if isinstance(column, Codes)]
-    return _aligned(arrays, lambda array: array.astype(np.int64, copy=False))
+    return _align(arrays, lambda array: array.astype(np.int64, copy=False))
 
 
-def _aligned(arrays: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
+def _align(arrays: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
     return [convert(array) for array in arrays] if len({array.dtype for array in arrays}) > 1 else arrays
 
 
