@@ -70,7 +70,7 @@ def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[Binar
 def replaced_files() -> list[str]:
     """Return the paths that this process has replaced, for a message after an interrupt."""
     present = {path: os.stat(path) for path in _renamed if os.path.exists(path)}
-    return [path for path, found in present.items() if os.path.samestat(found, _renamed[path])]
+    return [path for path, facts in present.items() if os.path.samestat(facts, _renamed[path])]
 
 
 def reason(error: OSError | ValueError) -> str:

@@ -111,16 +111,16 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         X, self._form = read_input(self, X, None if first else self._form)
         if classes is not None:
             self._classes_given = _check_partial_fit_first_call(self, classes) or self._classes_given
-        found, labels = self._labels(X, y)
+        classes_of_rows, labels = self._labels(X, y)
         if first and classes is None:
-            self.classes_ = found
+            self.classes_ = classes_of_rows
             self._classes_given = False
         known = self.classes_.tolist()
         new = positions(labels.keys, known) < 0
         if new.any() and self._classes_given:
-            refuse_labels(found[new], self.classes_)
+            refuse_labels(classes_of_rows[new], self.classes_)
         if new.any():
-            self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
+            self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, classes_of_rows))
         weights = check_weights(sample_weight, len(labels.codes))
         if first:
             column_weights = None if isinstance(self.column_weights, str) else self.column_weights
@@ -151,12 +151,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         options = {name: getattr(self, name) for name in OPTIONS}
         options = {name: value for name, value in options.items() if value is not OPTIONS[name].default} | changes
         if self._form.kind == "texts" and self.families is None and self.schema is None:
-            found = propose(TEXT, X.columns[TEXT], Histogram())
-            options["families"] = {TEXT: found.family if found.is_text else Text()}
+            proposal = propose(TEXT, X.columns[TEXT], Histogram())
+            options["families"] = {TEXT: proposal.family if proposal.is_text else Text()}
         if is_tuned:
             options.pop("column_weights", None)
-            own = np.asarray(labels.keys)[labels.codes]
-            return tune(X, own, sample_weight=sample_weight, **options).model
+            y = np.asarray(labels.keys)[labels.codes]
+            return tune(X, y, sample_weight=sample_weight, **options).model
         label: Any = labels
         return fit(X, label, sample_weight=sample_weight, **options)
 

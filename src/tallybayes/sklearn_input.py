@@ -83,8 +83,8 @@ def check_matrix(
     if few is not None and few.dtype in plain and (y is NO_TARGET or _is_plain_target(y, len(few))):
         return few, y
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
-    found = validate_data(estimator, X, y, reset=reset, **options)
-    X, y = (found, y) if y is NO_TARGET else found
+    checked = validate_data(estimator, X, y, reset=reset, **options)
+    X, y = (checked, y) if y is NO_TARGET else checked
     if is_sparse(X) and X.dtype not in _SPARSE:
         X = X.astype(np.int64 if np.can_cast(X.dtype, np.int64) else np.float64)
     return X, y
@@ -154,10 +154,10 @@ def refuse_labels(new: NDArray[Any], classes: NDArray[Any]) -> NoReturn:
 
 def class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """The position of each row's label among the classes."""
-    found, labels = find_classes(y)
-    where = positions(found.tolist(), classes.tolist())
+    labels_of_rows, labels = find_classes(y)
+    where = positions(labels_of_rows.tolist(), classes.tolist())
     if (where < 0).any():
-        refuse_labels(found[where < 0], classes)
-    if len(found) == len(classes):
+        refuse_labels(labels_of_rows[where < 0], classes)
+    if len(labels_of_rows) == len(classes):
         return labels.codes
     return where.astype(np.int32)[labels.codes]

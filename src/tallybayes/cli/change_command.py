@@ -86,11 +86,11 @@ def _changed(verb: str, path: str, data: list[str], label: str | None, json: boo
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
         with edited_model(path) as model:
-            own = model.snapshot().label_or_default()
+            label_name = model.snapshot().label_or_default()
             if label is None:
-                check_label_column(source, own)
+                check_label_column(source, label_name)
             before = set(model.schema.families)
-            rows = source if label is None else ConstantColumns(source, {own: label})
+            rows = source if label is None else ConstantColumns(source, {label_name: label})
             change = getattr(model, verb)(rows)
     new = [name for name in model.schema.families if name not in before]
     if new:

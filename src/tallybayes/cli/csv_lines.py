@@ -59,16 +59,16 @@ def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
     """The cells of a column as text, null where they are null."""
     kind, is_json = column.type, (field.metadata or {}).get(b"kind") == b"json"
     if is_json or pa.types.is_nested(kind):
-        values = [json.loads(own) if is_json and own is not None else own for own in column.to_pylist()]
-        values = [own if own is None else dict(own) for own in values] if pa.types.is_map(kind) else values
-        return strings([None if own is None else _text(own) for own in values])
+        values = [json.loads(value) if is_json and value is not None else value for value in column.to_pylist()]
+        values = [value if value is None else dict(value) for value in values] if pa.types.is_map(kind) else values
+        return strings([None if value is None else _text(value) for value in values])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return wide_texts(column)
     if pa.types.is_floating(kind):
         is_probability = (field.metadata or {}).get(b"kind") == b"probability"
         texts = _probabilities(column) if is_probability else _numbers(column)
         return texts if dialect.decimal == "." else pc.replace_substring(texts, ".", dialect.decimal)
-    return strings([None if own is None else shown(own) for own in column.to_pylist()])
+    return strings([None if value is None else shown(value) for value in column.to_pylist()])
 
 
 def _joined(*parts: Any, between: str = "") -> Any:
@@ -85,7 +85,7 @@ def _scalar(text: str) -> Any:
 
 def _numbers(column: Any) -> Any:
     """Real numbers as Python writes them; NaN and infinities are null."""
-    return strings([None if own is None else repr(own) for own in finite_json(column.to_pylist())])
+    return strings([None if value is None else repr(value) for value in finite_json(column.to_pylist())])
 
 
 def _probabilities(column: Any) -> Any:
@@ -104,7 +104,9 @@ def _quoted(texts: Any, dialect: OutputDialect) -> Any:
     if dialect.quotes == "needed":
         if not _contains(filled, special):
             return filled
-        wanted = pc.match_substring_regex(filled, "[" + "".join(f"\\x{ord(own):02x}" for own in special) + "]")
+        wanted = pc.match_substring_regex(
+            filled, "[" + "".join(f"\\x{ord(character):02x}" for character in special) + "]"
+        )
     elif dialect.quotes == "text":
         wanted = pc.invert(pc.match_substring_regex(filled, _NUMBER))
         wanted = pc.or_(wanted, pc.and_(pc.is_valid(texts), pc.equal(filled, _scalar(""))))
@@ -120,7 +122,7 @@ def _contains(texts: Any, characters: str) -> bool:
     if data is None:
         return False
     content = np.frombuffer(data, np.uint8)
-    return any(bool((content == ord(one)).any()) for one in characters)
+    return any(bool((content == ord(character)).any()) for character in characters)
 
 
 def _text(value: Any) -> str:

@@ -126,7 +126,7 @@ def _labels_of(data: list[str]) -> str | None:
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
     """The result as plain values."""
     schema = model.schema
-    inputs = {own.column for field in schema.derived.values() for own in field.reader.inputs}
+    inputs = {source_input.column for spec in schema.derived.values() for source_input in spec.reader.inputs}
     return {
         "model": path,
         "label": schema.label,

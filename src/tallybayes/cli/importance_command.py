@@ -41,9 +41,9 @@ def importance(
         source = reader(data, step)
         loaded = loaded_model(model)
         check_label_column(source, loaded.snapshot().label_or_default(label))
-        found = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
+        result = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
     note_bad_rows(source)
-    print_result(found.to_dict() if json else str(found))
+    print_result(result.to_dict() if json else str(result))
 
 
 COMMANDS = [(importance, EXAMPLE)]

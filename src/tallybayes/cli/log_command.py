@@ -47,8 +47,8 @@ def list_events(
 
     with _opened(model) as log:
         undone = live_events(log.undoing())[0]
-        found = log.page(before=before, limit=check_integer("-n", n, at_least=1), kind=kind, who=who)
-    events = [event.to_dict() | {"undone_by": undone.get(event.id)} for event in found]
+        page = log.page(before=before, limit=check_integer("-n", n, at_least=1), kind=kind, who=who)
+    events = [event.to_dict() | {"undone_by": undone.get(event.id)} for event in page]
     if json:
         print_result({"model": model, "events": events})
         return

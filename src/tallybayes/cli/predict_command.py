@@ -65,9 +65,9 @@ def predict(
     def predicted() -> Iterator[Any]:
         nonlocal n_rows
         for kept, log_score, ends, order in _scored(loaded, source, interval, raw):
-            own = kept if id is None else kept.select(id)
+            shown_columns = kept if id is None else kept.select(id)
             n_rows += kept.num_rows
-            yield _predicted(own, loaded, log_score, ends, order, proba=proba, raw=raw)
+            yield _predicted(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
             yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
 
@@ -139,21 +139,21 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     snapshot = model.snapshot()
     work = snapshot.scorer.log_score if level is None else snapshot.interval_scorer(level, calibrated=not raw)
     unseen = snapshot.unseen_categories()
-    for own, table in snapshot.batches(source, keep=True):
-        parts = list(snapshot.worked_parts(own, table, work, unseen))
+    for batch_source, table in snapshot.batches(source, keep=True):
+        parts = list(snapshot.worked_parts(batch_source, table, work, unseen))
         scores = [result if level is None else result[0] for _, result in parts]
         log_score = np.concatenate([np.zeros((0, len(model.classes))), *scores])
         ends = None
         if level is not None:
             ends = np.concatenate([np.zeros((0, len(model.classes), 2)), *(result[1] for _, result in parts)])
-        bad = [] if own.bad is None else own.bad.kept
+        bad = [] if batch_source.bad is None else batch_source.bad.kept
         if not bad:
             yield table.kept, log_score, ends, np.arange(table.n_rows)
             continue
         numbers = [_row_numbers(part) for part, _ in parts] + [np.array([number for number, _ in bad])]
         tables = [part.kept for part, _ in parts] + [kept.cast(table.kept.schema) for _, kept in bad]
         order = np.argsort(np.concatenate(numbers), kind="stable")
-        own.bad.kept = []
+        batch_source.bad.kept = []
         kept = pa.concat_tables(tables).take(integers(order))
         yield kept, log_score, ends, np.where(order < len(log_score), order, -1)
     unseen.warn()
@@ -184,8 +184,8 @@ def _predicted(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, 
         "probability": doubles(p[np.arange(len(p)), best], answered),
     }
     if ends is not None:
-        own = ends[np.arange(len(p)), best]
-        added |= {name: doubles(own[:, i], answered) for i, name in enumerate(("low", "high"))}
+        answer_ends = ends[np.arange(len(p)), best]
+        added |= {name: doubles(answer_ends[:, i], answered) for i, name in enumerate(("low", "high"))}
     if proba:
         added |= {f"P({shown(label)})": doubles(p[:, i]) for i, label in enumerate(model.classes)}
     fields, columns, has_bad = list(kept.schema), list(kept.columns), bool((order < 0).any())

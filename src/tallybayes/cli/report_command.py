@@ -89,7 +89,7 @@ def _curve(path: str) -> list[dict[str, float]]:
     try:
         with open(path, encoding="utf-8") as file:
             curve = json.load(file)["curve"]
-        return [{"k": float(one["k"]), "log_loss": float(one["log_loss"])} for one in curve]
+        return [{"k": float(point["k"]), "log_loss": float(point["log_loss"])} for point in curve]
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", file=path) from error
     except (ValueError, TypeError, KeyError) as error:

@@ -157,14 +157,14 @@ def key(
     """
     from tallybayes.server.http.api_key import new_key
 
-    secret, made = new_key(scope, model or ["*"], name)
+    secret, api_key = new_key(scope, model or ["*"], name)
     if json:
-        print_result({"key": secret, "line": made.line()})
+        print_result({"key": secret, "line": api_key.line()})
         return
     note("the key, for the client; it is not stored anywhere:")
     print_result(secret)
     note("the line for the file of keys:")
-    print_result(made.line())
+    print_result(api_key.line())
 
 
 def _require_packages() -> None:
@@ -183,10 +183,10 @@ def _size(text: str) -> int:
     """A number of bytes, such as 33554432 or 32M."""
     from tallybayes.errors import ParameterError
 
-    found: Any = re.fullmatch(r"(\d{1,12})([KMG]?)B?", text.strip().upper())
-    if found is None:
+    match: Any = re.fullmatch(r"(\d{1,12})([KMG]?)B?", text.strip().upper())
+    if match is None:
         raise ParameterError("--max-body in bytes, or as 64M", got=text)
-    return int(found[1]) * _SIZES[found[2]]
+    return int(match[1]) * _SIZES[match[2]]
 
 
 COMMANDS = [

@@ -38,10 +38,10 @@ def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
     counted = counted_rows(plan, part)
     columns, counted_by = model.schema.columns, plan.schema.columns
-    for name, field in columns.items():
-        if not field.is_undecided and counted_by.get(name) != field:
+    for name, spec in columns.items():
+        if not spec.is_undecided and counted_by.get(name) != spec:
             hint = "the model has changed since the plan was made: make a new plan and count again"
-            raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)
+            raise DataError("the column as in the plan", got=str(spec.family), column=name, hint=hint)
     return apply_counted(model, counted, 1 if verb == "learn" else -1)
 
 

@@ -39,10 +39,12 @@ def partial(batches: Any, plan: bytes) -> bytes:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DataWarning)
         counted = counter.count(source) if _has_rows(source) else counter.rows
-    texts = sorted({str(one.message) for one in told if issubclass(one.category, DataWarning)})
-    for one in told:
-        if not issubclass(one.category, DataWarning):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, source=one.source)
+    texts = sorted({str(warning.message) for warning in told if issubclass(warning.category, DataWarning)})
+    for warning in told:
+        if not issubclass(warning.category, DataWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno, source=warning.source
+            )
     return partial_to_bytes(PartialSum(digest, counted, counting.learns, tuple(texts[:_WARNINGS])))
 
 
@@ -58,8 +60,8 @@ def combined_sum(*parts: bytes | Iterable[bytes]) -> PartialSum:
     """The sum of partial sums, before it becomes bytes."""
     total: PartialSum | None = None
     for data in _each(parts):
-        one = partial_from_bytes(data)
-        total = one if total is None else _added(total, one)
+        part = partial_from_bytes(data)
+        total = part if total is None else _added(total, part)
     if total is None:
         raise DataError("one or more partial sums", got=0)
     return total

@@ -95,7 +95,7 @@ def plan_change(
 def _checked(plan: Plan) -> Plan:
     """The plan, if pieces can be counted by it."""
     for name in ("label", "weight"):
-        given = getattr(plan.counting, name)
-        if not isinstance(given, str) and (name == "label" or given is not None):
-            raise ParameterError(f"the {name} as the name of a column, to count in pieces", got=type(given).__name__)
+        column = getattr(plan.counting, name)
+        if not isinstance(column, str) and (name == "label" or column is not None):
+            raise ParameterError(f"the {name} as the name of a column, to count in pieces", got=type(column).__name__)
     return plan

@@ -56,13 +56,13 @@ def auc_classes(classes: Sequence[Any]) -> Sequence[Any]:
 
 def ranked_scores(scores: Scores, labels: Sequence[Any]) -> dict[Any, RankedScores]:
     """The rows ranked by the probability of each label, for labels whose AUC is defined."""
-    found = {}
+    ranked = {}
     for label in labels:
         place = scores.classes.index(label)
         positive = scores.codes == place
         if scores.known[positive].any() and not positive.all():
-            found[label] = RankedScores(scores.proba[:, place], positive)
-    return found
+            ranked[label] = RankedScores(scores.proba[:, place], positive)
+    return ranked
 
 
 def mean_auc(aucs: Sequence[Floats]) -> Floats:

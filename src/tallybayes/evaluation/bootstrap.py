@@ -40,8 +40,8 @@ def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
     at_once = max(1, _CELLS // n_rows)
     for start in range(0, n, at_once):
         weights = np.empty((min(at_once, n - start), n_rows))
-        for one in weights:
-            one[:] = np.bincount(rng.integers(0, n_rows, n_rows, dtype=np.int32), minlength=n_rows)
+        for replicate in weights:
+            replicate[:] = np.bincount(rng.integers(0, n_rows, n_rows, dtype=np.int32), minlength=n_rows)
         yield np.ascontiguousarray(weights.T)
 
 

@@ -75,9 +75,9 @@ def evaluate(
         )
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    given: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
+    options: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
     work = partial(evaluated, snapshot, label)
-    evaluation = score_honestly(snapshot, source, label, work, lambda found: found, **given)
+    evaluation = score_honestly(snapshot, source, label, work, lambda result: result, **options)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     return finished_evaluation(evaluation, snapshot, label, positive)
 
@@ -136,9 +136,9 @@ def finished_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, 
     """The evaluation of all rows, if there are any; a warning if all their labels are unknown to the model."""
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
-    found = evaluation.class_rows.keys()
-    if found.isdisjoint(snapshot.classes):
-        text = f"none of the labels is a class of the model: {shorten(sort_keys(found))}, where it has"
+    labels = evaluation.class_rows.keys()
+    if labels.isdisjoint(snapshot.classes):
+        text = f"none of the labels is a class of the model: {shorten(sort_keys(labels))}, where it has"
         warn(f"{text} {shorten(snapshot.classes)}", column=label if isinstance(label, str) else None)
     return evaluation.with_positive(positive)
 

@@ -85,8 +85,8 @@ class Evaluation(ResultView):
         """
         if not len(labels):
             return
-        own = set(classes)
-        names = [*classes, *dict.fromkeys(label for label in labels if label not in own)]
+        model_classes = set(classes)
+        names = [*classes, *dict.fromkeys(label for label in labels if label not in model_classes)]
         index = {label: code for code, label in enumerate(names)}
         codes: NDArray[np.int64] = np.array([index[label] for label in labels], np.int64)
         chosen = log_proba.argmax(axis=1) if predicted is None else np.asarray(predicted, np.int64)
@@ -226,14 +226,14 @@ class Evaluation(ResultView):
     def auc(self) -> float:
         """The area under the ROC curve of the second of two classes; of several, the mean of one against the rest."""
         scores = self.scores()
-        found = ranked_scores(scores, auc_classes(scores.classes))
-        return float(mean_auc([np.array([ranked.auc()]) for ranked in found.values()])[0])
+        by_class = ranked_scores(scores, auc_classes(scores.classes))
+        return float(mean_auc([np.array([ranked.auc()]) for ranked in by_class.values()])[0])
 
     def auc_of(self, positive: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
-        return found[positive].auc() if found else float("nan")
+        by_class = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
+        return by_class[positive].auc() if by_class else float("nan")
 
     @property
     def average_precision(self) -> float:
@@ -284,12 +284,12 @@ class Evaluation(ResultView):
     def per_class(self) -> list[dict[str, Any]]:
         """Rows, precision, recall, F1, AUC and ranking of every class against the rest; NaN if rows were not kept."""
         scores = self.scores() if self.kept.complete and self.kept.parts else None
-        found = {} if scores is None else ranked_scores(scores, scores.classes)
+        ranked = {} if scores is None else ranked_scores(scores, scores.classes)
         ranking = {} if scores is None else dict(zip(scores.classes, ranking_by_class(scores), strict=True))
         absent = dict.fromkeys(NAMES, float("nan"))
         return [
             row
-            | {"auc": found[row["class"]].auc() if row["class"] in found else float("nan")}
+            | {"auc": ranked[row["class"]].auc() if row["class"] in ranked else float("nan")}
             | ranking.get(row["class"], absent)
             for row in self._counted()
         ]

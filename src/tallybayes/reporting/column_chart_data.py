@@ -70,8 +70,8 @@ class ColumnChartData:
 
 def predictive_of(model: Model, column: str) -> Predictive:
     """The predictive of one column, without its column weight."""
-    if (found := model.predictives().get(column)) is not None:
-        return found
+    if (predictive := model.predictives().get(column)) is not None:
+        return predictive
     raise ParameterError("a column of the model", got=column, hint=did_you_mean(column, model.schema.families))
 
 
@@ -168,7 +168,7 @@ def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
         return np.array([low])
     step = (high - low) / n
     size = 10.0 ** np.floor(np.log10(step))
-    step = size * next(one for one in (1, 2, 5, 10) if one * size >= step)  # values with few digits
+    step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= step)  # values with few digits
     grid = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
     return np.asarray(np.round(grid, int(np.clip(-np.log10(size), 0, 300))))
 

@@ -14,7 +14,7 @@ _LEAST = (4, 1)  # the first whose grouped Arrow functions take an iterator, and
 _HINT = "pip install tallybayes[spark]"
 
 
-def check_version(found: str | None = None) -> None:
+def check_version(version: str | None = None) -> None:
     """Raise an ImportError unless pyspark is new enough; found: its version, by default that which is installed.
 
     >>> check_version("3.5.1")
@@ -22,16 +22,16 @@ def check_version(found: str | None = None) -> None:
         ...
     ImportError: tallybayes.spark needs pyspark 4.1 or newer, got 3.5.1: pip install tallybayes[spark]
     """
-    if found is None:
+    if version is None:
         try:
             import pyspark
         except ImportError as error:
             raise ImportError(f"tallybayes.spark needs pyspark: {_HINT}") from error
-        found = pyspark.__version__
-    numbers = re.findall(r"\d+", found)[:2]
+        version = pyspark.__version__
+    numbers = re.findall(r"\d+", version)[:2]
     if tuple(map(int, numbers)) < _LEAST:
         needed = ".".join(map(str, _LEAST))
-        raise ImportError(f"tallybayes.spark needs pyspark {needed} or newer, got {found}: {_HINT}")
+        raise ImportError(f"tallybayes.spark needs pyspark {needed} or newer, got {version}: {_HINT}")
 
 
 check_version()

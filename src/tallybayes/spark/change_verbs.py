@@ -44,7 +44,7 @@ def _change(
     if isinstance(plan.counting.label, str):
         check_label(plan.counting.label, rows.types)
     if verb == "learn":
-        known = {name for name, field in schema.columns.items() if not field.is_undecided}
+        known = {name for name, spec in schema.columns.items() if not spec.is_undecided}
         apart = {*known, plan.counting.label, plan.counting.weight, schema.label, schema.weight}
         new = [name for name in rows.types if name not in apart and not forms.get(name)]
         rows.check_types(new)

@@ -48,8 +48,8 @@ class SparkRows:
         if not may_stream and getattr(df, "isStreaming", False):
             hint = "learn its batches in foreachBatch: tallybayes.spark.StreamLearner"
             raise ParameterError("a DataFrame that ends", got=Described("a stream"), hint=hint)
-        found = Counter(name if tells_case else name.lower() for name in names)
-        self.ambiguous = {name for name in names if found[name if tells_case else name.lower()] > 1}
+        n_of_name = Counter(name if tells_case else name.lower() for name in names)
+        self.ambiguous = {name for name in names if n_of_name[name if tells_case else name.lower()] > 1}
 
     @property
     def vectors(self) -> list[str]:
@@ -110,12 +110,12 @@ class SparkRows:
         n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
         with on_driver():
             rows = self.df.select(*self._sampled_columns(wanted))
-            found = rows.limit(n_rows).toArrow()
+            sampled = rows.limit(n_rows).toArrow()
             for name in self.vectors:
-                if name in vectors and not n_elements(found, name):
+                if name in vectors and not n_elements(sampled, name):
                     more = rows.where(f"{quoted(name)}.type IS NOT NULL").limit(1).toArrow()
-                    found = pa.concat_tables([found, more.cast(found.schema)])
-            return found
+                    sampled = pa.concat_tables([sampled, more.cast(sampled.schema)])
+            return sampled
 
     def random_rows(self, n_rows: int, seed: int) -> pa.Table:
         """About so many rows, drawn at random; all rows if there are fewer."""

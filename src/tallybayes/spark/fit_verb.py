@@ -64,17 +64,17 @@ def fit(
 
 
 def fitted_to(
-    df: Any, label: str | None, sample_weight: str | None, given: dict[str, Any], widths: Sequence[int]
+    df: Any, label: str | None, sample_weight: str | None, options: dict[str, Any], widths: Sequence[int]
 ) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    names = columns_in_question(rows, label, sample_weight, given)
+    names = columns_in_question(rows, label, sample_weight, options)
     rows.check_types(names)
     sample = rows.sample(vectors=names)
-    forms = vector_forms(rows, sample, given)
-    given = for_elements(given, forms)
+    forms = vector_forms(rows, sample, options)
+    options = for_elements(options, forms)
     head = to_table(with_vectors(sample, forms))
-    plan = engines.plan_fit(head, label, sample_weight=sample_weight, **given)
+    plan = engines.plan_fit(head, label, sample_weight=sample_weight, **options)
     plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
     return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
@@ -113,13 +113,13 @@ def vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) 
     schema, vectors = options.get("schema"), rows.vectors
     if schema is not None:
         return forms_of_schema(schema, vectors)
-    found = forms_of_sample(sample, vectors)
+    forms = forms_of_sample(sample, vectors)
     families = OPTIONS["families"].domain.check("families", options.get("families"))
     for name in vectors if isinstance(families, Mapping) else ():
         family = families.get(name)
         if family is not None:
-            found[name] = BAG if getattr(family, "column", None) is Bag else n_elements(sample, name)
-    return found
+            forms[name] = BAG if getattr(family, "column", None) is Bag else n_elements(sample, name)
+    return forms
 
 
 def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
@@ -130,8 +130,10 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
         if result.get(option) is not None:
             result[option] = [element for name in result[option] for element in names.get(name, [name])]
     for option in ("families", "smoothing", "missing_as_value"):
-        if isinstance(given := result.get(option), Mapping):
-            result[option] = {element: value for name, value in given.items() for element in names.get(name, [name])}
+        if isinstance(by_column := result.get(option), Mapping):
+            result[option] = {
+                element: value for name, value in by_column.items() for element in names.get(name, [name])
+            }
     return result
 
 
@@ -145,9 +147,9 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
     left -= {*rows.vectors}
     while left:
         schema = plan.schema.copy()
-        schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
-        found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
-        new = {name: spec for name, spec in found.items() if name not in schema.columns}
+        schema.columns = {name: spec for name, spec in schema.columns.items() if name not in left}
+        grown = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
+        new = {name: spec for name, spec in grown.items() if name not in schema.columns}
         known = left & new.keys()
         if not known:
             break

@@ -150,16 +150,20 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def _vector_column(self) -> str | None:
         """The column of vectors that the model was fitted to; None if it was fitted to other columns."""
-        given = self.getFeaturesCol()
-        if given is None or given in self.tally.schema.columns or forms_of_schema(self.tally.schema, [given])[given]:
-            return given
+        column = self.getFeaturesCol()
+        if (
+            column is None
+            or column in self.tally.schema.columns
+            or forms_of_schema(self.tally.schema, [column])[column]
+        ):
+            return column
         names = {_ELEMENT.sub("", name) for name in self.tally.schema.columns_in_use}
-        return names.pop() if len(names) == 1 else given
+        return names.pop() if len(names) == 1 else column
 
     def _renamed(self) -> dict[str, str]:
         """The name in the model of the column of vectors, if the Param featuresCol was changed since it was fitted."""
-        given, vector = self.getFeaturesCol(), self._vector_column()
-        return {} if given is None or vector is None or given == vector else {given: vector}
+        column, vector = self.getFeaturesCol(), self._vector_column()
+        return {} if column is None or vector is None or column == vector else {column: vector}
 
     def write(self) -> ModelWriter:
         """What saves the Params and the model file, through the file system of Hadoop."""

@@ -32,7 +32,7 @@ def with_scored_columns(rows: SparkRows, used: list[str], scorer: Any, kind: Any
     while whole.lower() in {name.lower() for name in rows.types}:
         whole += "_"
     results = [] if isinstance(kind, str) else [kind]
-    passed = all(_is_passed_in_columns(one) for one in [*rows.types.values(), *results])
+    passed = all(_is_passed_in_columns(column_type) for column_type in [*rows.types.values(), *results])
     df = rows.df if passed else rows.df.where(_always(rows, used))
     scored = df.withColumn(whole, score(functions.struct(*rows.columns(used))))
     return scored.withColumns({name: functions.col(whole).getField(part) for part, name in names.items()}).drop(whole)

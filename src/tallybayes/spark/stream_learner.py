@@ -123,10 +123,10 @@ class StreamLearner:
 
 def _local(folder: str | os.PathLike[str]) -> Path:
     """The path of a folder on a disk of the driver."""
-    found = _ADDRESS.match(folder) if isinstance(folder, str) else None
-    if found is None:
+    address = _ADDRESS.match(folder) if isinstance(folder, str) else None
+    if address is None:
         return Path(folder)
-    if found[1].lower() != "file":
+    if address[1].lower() != "file":
         hint = "save the models on a disk of the driver, and copy them from there"
         raise ParameterError("a folder on a disk that the driver can write to", got=folder, hint=hint)
     return Path(url2pathname(urlsplit(str(folder)).path))

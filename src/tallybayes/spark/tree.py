@@ -128,12 +128,12 @@ def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batche
             first = next(left, None)
             return b"" if first is None else combine(itertools.chain([first], left))
 
-        found = row_of.value(0, value)
+        total = row_of.value(0, value)
         number = min(failed or numbers)
         if failed:
             yield row_of.batch(number, None, failed[number])
         else:
-            yield row_of.batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
+            yield row_of.batch(number, total.column("value")[0].as_py(), total.column("error")[0].as_py())
 
     return merged
 
@@ -150,13 +150,13 @@ class _ValueRows:
     def value(self, number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
         """A value or the error about the data that it raised, as a row."""
         try:
-            found = value()
-            if len(found) > _MOST:
+            content = value()
+            if len(content) > _MOST:
                 hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
-                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(found):,} bytes"), hint=hint)
+                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(content):,} bytes"), hint=hint)
         except TallyError as error:
             return self.batch(number, None, error_to_text(error, number))
-        return self.batch(number, found, None)
+        return self.batch(number, content, None)
 
     def batch(self, number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
         """A row with a value or an error."""

@@ -50,8 +50,8 @@ def tune(
     drawn = rows.random_rows(sample, seed)
     forms = vector_forms(rows, drawn, options)
     head = to_table(with_vectors(drawn, forms))
-    found: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **for_elements(options, forms))
-    state = found.model.snapshot().state
+    tuning: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **for_elements(options, forms))
+    state = tuning.model.snapshot().state
     settings = replace(state.settings, column_weights=None)
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
     plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
@@ -64,4 +64,4 @@ def tune(
         weights = select_weights(model.snapshot().state, drawn_rows, like=state.settings.column_weights)
         if weights is not None:
             model.column_weights = weights
-    return replace(found, model=model)
+    return replace(tuning, model=model)

@@ -65,8 +65,8 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         state = ModelState(schema, settings, statistics, skipped)
     else:
         require(facts["written"] is True and bool(prior), "no class prior")
-        given = _read_written(left, schema, dict(prior or {}))
-        state = ModelState(schema, settings, skipped=skipped, given=given)
+        written = _read_written(left, schema, dict(prior or {}))
+        state = ModelState(schema, settings, skipped=skipped, given=written)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     for name, again in (_plain_facts(state) | {content: _ordered(facts[content])}).items():
         require(json_text(facts[name]) == json_text(again), f"{name}: not as this library writes it")

@@ -26,9 +26,9 @@ _NAMES = ("content", "schema", "settings", "label", "weight", "learns", "draws",
 
 def plan_to_bytes(plan: CountingPlan, *, draws: bool) -> bytes:
     """Serialise a plan; draws: whether a sample of the rows is drawn. Label and weight must be names of columns."""
-    for given in (plan.label, plan.weight):
-        if not isinstance(given, str | None):
-            raise ParameterError("label and weight as names of columns", got=type(given))
+    for name in (plan.label, plan.weight):
+        if not isinstance(name, str | None):
+            raise ParameterError("label and weight as names of columns", got=type(name))
     columns = [name for name, family in plan.schema.families.items() if family.column is Codes]
     keys = {name: plan.key_of(name) for name in columns}
     try:
@@ -72,7 +72,7 @@ def _assembled(facts: dict[str, Any]) -> CountingPlan:
     require(
         isinstance(pairs, list)
         and all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair) for pair in pairs
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs
         ),
         "keys that are not text",
     )

@@ -45,10 +45,10 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     if n_both == n_training:
         raise DataError("rows with a label in the validation part", got=0, hint="by='leave-one-out' needs fewer rows")
     families = train.schema.families
-    given = {name: empty.settings.smoothing_of(name) for name in families}
+    initial = {name: empty.settings.smoothing_of(name) for name in families}
     names = [name for name, family in families.items() if family.takes_smoothing]
     ks = grid(strengths)
-    smoothings = [empty.settings.smoothing, *({**given, **dict.fromkeys(names, k)} for k in ks)]
+    smoothings = [empty.settings.smoothing, *({**initial, **dict.fromkeys(names, k)} for k in ks)]
     losses = []
     for i, smoothing in enumerate(smoothings):
         progress("smoothing", i / len(smoothings))

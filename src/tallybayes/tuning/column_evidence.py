@@ -143,7 +143,7 @@ class ColumnEvidence:
         """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
-            (block,) = (one for one in model.snapshot().scorer.blocks if name in one.tally.features)
+            (block,) = (candidate for candidate in model.snapshot().scorer.blocks if name in candidate.tally.features)
             tally: Tally = block.tally.only((name,))
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]

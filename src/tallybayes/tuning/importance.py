@@ -67,12 +67,12 @@ class Importance(ResultView):
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON."""
-        rows = [asdict(one) | {"share": self._share(one), "decibans": one.decibans} for one in self.columns]
+        rows = [asdict(column) | {"share": self._share(column), "decibans": column.decibans} for column in self.columns]
         return {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
 
-    def _share(self, one: ColumnImportance) -> float | None:
+    def _share(self, column: ColumnImportance) -> float | None:
         """The information of a column as a share of the entropy."""
-        return one.information / self.entropy if self.entropy > 0 else None
+        return column.information / self.entropy if self.entropy > 0 else None
 
     def to_frame(self) -> Any:
         """The columns as a pandas DataFrame: column, family, information, gain, log_factor, share, decibans."""
@@ -81,14 +81,14 @@ class Importance(ResultView):
     def _parts(self) -> list[str | TextGrid]:
         header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
         rows = []
-        for one in self.columns:
-            share, decibans = self._share(one), one.decibans
+        for column in self.columns:
+            share, decibans = self._share(column), column.decibans
             rows.append(
                 [
-                    one.column,
-                    one.family,
-                    signed(one.gain, 4),
-                    signed(one.information, 4),
+                    column.column,
+                    column.family,
+                    signed(column.gain, 4),
+                    signed(column.information, 4),
                     "-" if share is None else f"{round(100 * share, 1) + 0.0:.1f}",
                     "-" if decibans is None else signed(decibans, 1),
                 ]
@@ -153,14 +153,14 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     }
     joint = sample.log_prior + sum(parts.values())
     log_loss = _log_loss(model, joint, sample)
-    inputs, found = _separable_inputs(model), []
+    inputs, columns = _separable_inputs(model), []
     behind: dict[str, list[str]] = {}  # the columns of the model that each column of the table has a part in
     for part in parts:
         for name in inputs.get(part, (part,)):
             behind.setdefault(name, []).append(part)
-    for name, own in behind.items():
+    for name, derived in behind.items():
         alone, rest = plain, joint
-        for part in own:
+        for part in derived:
             rest = rest - parts[part]
             if part not in inputs:
                 alone = alone + evidence.of(model, part)
@@ -170,17 +170,17 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
             rest = rest + _weighted(model, part, evidence.of_inputs(model, part, ~is_own), plain)
         information = entropy - sample.mean(sample.losses(alone))
         gain = _log_loss(model, rest, sample) - log_loss
-        found.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
-    found.sort(key=lambda one: (-one.gain, one.column))
-    return Importance(found, log_loss, entropy, len(sample.codes))
+        columns.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
+    columns.sort(key=lambda column: (-column.gain, column.column))
+    return Importance(columns, log_loss, entropy, len(sample.codes))
 
 
 def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     """The inputs of derived columns; not of those whose family selects something from the data, as they are derived."""
     return {
-        name: tuple(one.column for one in field.reader.inputs)
-        for name, field in model.schema.derived.items()
-        if field.family is not None and not field.family.derives_by_selection(model.settings.smoothing_of(name))
+        name: tuple(column_input.column for column_input in spec.reader.inputs)
+        for name, spec in model.schema.derived.items()
+        if spec.family is not None and not spec.family.derives_by_selection(model.settings.smoothing_of(name))
     }
 
 

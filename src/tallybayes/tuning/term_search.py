@@ -149,9 +149,9 @@ class _Search:
             loss = self._judged.loss(self._joint)
             self._steps.append(Step("other terms", len(gains.gain), "none needed: no pair interacts", loss, loss))
             return
-        found = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
+        pairs = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
         self._progress("counting", 0.3)
-        self._counted = candidates.counted(found, learn, dependence="dependence" in wanted)
+        self._counted = candidates.counted(pairs, learn, dependence="dependence" in wanted)
         for share, term in ((0.4, "interactions"), (0.6, "dependence")):
             if self._counted.has(term) and not self._is_over():
                 self._try(term, share)
@@ -169,11 +169,11 @@ class _Search:
 
     def _interactions(self, candidates: TermCandidates, gains: PairGains) -> list[list[Pair]]:
         """The interactions found on the rows of each fit, by what it gets wrong, and those found on all rows."""
-        found = list[list[Pair]]()
+        pairs = list[list[Pair]]()
         for (rows, _), fit, joint in zip(self._splits, self._fits, self._joints, strict=True):
-            own = candidates.gains(rows, fit.weights, joint[rows])
-            found.append([] if own is None else candidates.best(own))
-        return [*found, candidates.best(gains)] if any(found) else []  # else there would be nothing to judge
+            split_gains = candidates.gains(rows, fit.weights, joint[rows])
+            pairs.append([] if split_gains is None else candidates.best(split_gains))
+        return [*pairs, candidates.best(gains)] if any(pairs) else []  # else there would be nothing to judge
 
     def result(self) -> TermSearch:
         """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""

@@ -91,22 +91,22 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
 
 def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes) -> tuple[str, int]:
     """Whether the snapshot and the events after it give the expected bytes; and its event."""
-    found = read_snapshot(files.snapshot)
-    if found is None:
+    snapshot = read_snapshot(files.snapshot)
+    if snapshot is None:
         return "none", 0
-    if found[1].base != history.base_hash:
+    if snapshot[1].base != history.base_hash:
         return "stale", 0
     try:
         same = _bytes(history.load()) == expected
     except TallyError as error:
         raise FileError(f"the snapshot does not fit the log: {error}", file=files.snapshot) from error
-    if found[1].event > history.log.last_id:
-        return "newer", found[1].event
-    replayed = _bytes(history.state_after(found[1].event)) if history.snapshot is not None else None
-    if not same or (replayed is not None and replayed != _bytes(found[0])):
+    if snapshot[1].event > history.log.last_id:
+        return "newer", snapshot[1].event
+    replayed = _bytes(history.state_after(snapshot[1].event)) if history.snapshot is not None else None
+    if not same or (replayed is not None and replayed != _bytes(snapshot[0])):
         hint = "remove the snapshot: the log has everything"
         raise FileError("the snapshot is not the model of the log", file=files.snapshot, hint=hint)
-    return "equal", found[1].event
+    return "equal", snapshot[1].event
 
 
 def _bytes(state: ModelState) -> bytes:

@@ -63,9 +63,9 @@ class ModelHistory:
         """
         if not self.log.last_id and (base := self.base()).given is not None:
             return base  # given probabilities: there is nothing to change
-        found = self._usable_snapshot()
-        if found is not None:
-            state, facts = found
+        snapshot = self._usable_snapshot()
+        if snapshot is not None:
+            state, facts = snapshot
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
@@ -90,13 +90,13 @@ class ModelHistory:
     def _usable_snapshot(self) -> tuple[ModelState, SnapshotFacts] | None:
         """The snapshot, if it is intact, of this log, and no later undo concerns an event before it."""
         try:
-            found = read_snapshot(self.files.snapshot)
+            snapshot = read_snapshot(self.files.snapshot)
         except TallyError as error:
             warn(f"{error}; the log is replayed from its base")
             return None
-        if found is None:
+        if snapshot is None:
             return None
-        facts = found[1]
+        facts = snapshot[1]
         if facts.base != self.base_hash or facts.event < self.base_event:
             return None  # written before the log was compacted
         if facts.event > self.log.last_id:
@@ -109,7 +109,7 @@ class ModelHistory:
             raise FileError(f"the log is damaged: {text}", file=self.log.path, hint=hint)
         if facts.event and self.log.get(facts.event).checksum.hex() != facts.checksum:
             raise FileError(f"the log is damaged: event {facts.event} is not that of the snapshot", file=self.log.path)
-        return found if self._is_start(facts, self._undoing) else None
+        return snapshot if self._is_start(facts, self._undoing) else None
 
     def _is_start(self, facts: SnapshotFacts, undoing: dict[int, int]) -> bool:
         """Whether the events after a snapshot can be replayed on it: none of them concerns an event before it."""
@@ -204,10 +204,10 @@ class ModelHistory:
         if self.snapshot is None or self.snapshot.event >= number or not self._is_start(self.snapshot, undoing):
             return None
         try:
-            found = read_snapshot(self.files.snapshot)
+            snapshot = read_snapshot(self.files.snapshot)
         except TallyError:
             return None
-        return found if found is not None and found[1] == self.snapshot else None
+        return snapshot if snapshot is not None and snapshot[1] == self.snapshot else None
 
     def _has_replacements(self) -> bool:
         return bool(self.log.page(kind="replace", limit=1))

@@ -42,13 +42,13 @@ _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
 
 def media_type(call: Call) -> str:
     """The content type of a body; a problem (415) unless rows can be read from it."""
-    given = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
-    found = _SAME.get(given, given)
-    if found not in _FORMATS:
+    sent = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
+    known = _SAME.get(sent, sent)
+    if known not in _FORMATS:
         hint = "send the header Content-Type: application/json"
-        got = Described(given or "none")
+        got = Described(sent or "none")
         raise HttpError.of(415, f"a content type of rows ({', '.join(_FORMATS)})", got=got, hint=hint)
-    return found
+    return known
 
 
 async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:

@@ -159,8 +159,8 @@ class LiveModel:
     ) -> list[Event]:
         """Events without their rows, newest first; oldest first if `after` is given."""
         undone = self._history.undone_by
-        found = self._log.page(after=after, before=before, limit=limit, kind=kind, who=who)
-        return [replace(event, undone_by=undone.get(event.id)) for event in found]
+        page = self._log.page(after=after, before=before, limit=limit, kind=kind, who=who)
+        return [replace(event, undone_by=undone.get(event.id)) for event in page]
 
     def event(self, number: int) -> Event:
         """One event with its rows."""
@@ -176,9 +176,9 @@ class LiveModel:
     def stream_summary(self) -> dict[str, Any]:
         """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
         published = self.current
-        found = self.stream.to_dict(published.snapshot.state)
-        facts = {"version": published.version, "events": self._log.last_id, "rows": found["windows"][-1]["rows"]}
-        return facts | found
+        summary = self.stream.to_dict(published.snapshot.state)
+        facts = {"version": published.version, "events": self._log.last_id, "rows": summary["windows"][-1]["rows"]}
+        return facts | summary
 
     # The writer
 
@@ -216,8 +216,8 @@ class LiveModel:
         now = _now()
         scores = self._scored([pending.request for pending, _ in work.accepted])
         events = [
-            new_event(pending.request, now, done, scores=own.to_bytes(), labels=own.labels)
-            for (pending, done), own in zip(work.accepted, scores, strict=True)
+            new_event(pending.request, now, done, scores=row_scores.to_bytes(), labels=row_scores.labels)
+            for (pending, done), row_scores in zip(work.accepted, scores, strict=True)
         ]
         try:
             written = self._commit(work.hosted, events, [done.is_formative for _, done in work.accepted])

@@ -47,19 +47,19 @@ def score_rows(snapshot: Snapshot, parts: Sequence[EventData | None]) -> list[Ro
     result = [RowScores(_NO_SCORES)] * len(parts)
     small = [i for i, data in enumerate(parts) if isinstance(data, list) and 0 < len(data) <= 1000]
     together = [row for i in small for row in parts[i] or ()]
-    found = _scores(snapshot, together) if together else None
-    if found is not None:
-        scores, names = found
+    scored = _scores(snapshot, together) if together else None
+    if scored is not None:
+        scores, names = scored
         start = 0
         for i in small:
             stop = start + len(parts[i] or ())
             result[i] = _row_scores(scores[start:stop], names[start:stop])
             start = stop
     for i, data in enumerate(parts):
-        if data is not None and n_rows_of(data) and (i not in small or found is None):
+        if data is not None and n_rows_of(data) and (i not in small or scored is None):
             last = data[-SCORED:] if isinstance(data, list) else data.slice(max(len(data) - SCORED, 0))
-            own = _scores(snapshot, last)
-            result[i] = RowScores(_NO_SCORES) if own is None else _row_scores(*own)
+            last_scores = _scores(snapshot, last)
+            result[i] = RowScores(_NO_SCORES) if last_scores is None else _row_scores(*last_scores)
     return result
 
 

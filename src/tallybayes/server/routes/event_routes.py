@@ -63,8 +63,8 @@ async def list_events(call: Call) -> Answer:
 
     def work() -> list[dict[str, Any]]:
         """Read a page of events."""
-        found = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
-        return [event.to_dict() for event in found]
+        page = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
+        return [event.to_dict() for event in page]
 
     events = await call.service.in_thread(work)
     following = events[-1]["event"] if len(events) == limit else None
@@ -87,8 +87,8 @@ async def read_event(call: Call) -> Answer:
         """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
-        return Answer.of(found, headers=version_headers(live, live.current))
+        facts = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(facts, headers=version_headers(live, live.current))
 
     return await call.service.in_thread(work)
 
@@ -132,8 +132,8 @@ async def read_stream(call: Call) -> Answer:
     """
     live = call.live
     published = live.current
-    found = await call.service.in_thread(live.stream_summary)
-    return Answer.of(found, headers=version_headers(live, published))
+    summary = await call.service.in_thread(live.stream_summary)
+    return Answer.of(summary, headers=version_headers(live, published))
 
 
 @routes.add(

@@ -62,12 +62,12 @@ async def invocations(call: Call) -> Answer:
     if "charset" in parameters.lower() and not _CHARSET.search(parameters):
         raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
     most, params = call.service.settings.max_rows, {}
-    given: Any
+    body: Any
     if kind == CSV:
-        given = RequestRows(CSV, content=call.content)
+        body = RequestRows(CSV, content=call.content)
     else:
-        given = await call.service.for_body(call.content, parse_json, call.content)
-        params = _params(given)
+        body = await call.service.for_body(call.content, parse_json, call.content)
+        params = _params(body)
     live = _model(call, params)
     published = live.current
     snapshot = published.snapshot
@@ -76,30 +76,30 @@ async def invocations(call: Call) -> Answer:
 
     def answer(scored: PredictedRows) -> Answer:
         """Answer with predictions as MLflow words them."""
-        found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
-        return answer_in_parts(call.service, json_parts(found), headers=headers)
+        facts = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
+        return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
     if kind == JSON and len(call.content) <= LONG:
-        few = PredictedRows.of_few(snapshot, _rows(given, snapshot, most))
+        few = PredictedRows.of_few(snapshot, _rows(body, snapshot, most))
         if few is not None:
             return answer(few)
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
-        rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
+        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most))
         with rows.opened(limit, snapshot.state.schema) as source:
             return answer(PredictedRows.of(snapshot, source, keeps_proba=with_proba))
 
     return await call.service.in_thread(work)
 
 
-def _params(given: Any) -> dict[str, Any]:
+def _params(body: Any) -> dict[str, Any]:
     """The parameters beside the rows, checked; and that there is one of the keys with rows."""
-    if not isinstance(given, dict) or sum(key in given for key in _KEYS) != 1:
-        got = given if not isinstance(given, dict) else list(given)
+    if not isinstance(body, dict) or sum(key in body for key in _KEYS) != 1:
+        got = body if not isinstance(body, dict) else list(body)
         raise HttpError.of(400, f"an object of JSON with one of {', '.join(_KEYS)}", got=got)
-    params = given.get("params") or {}
+    params = body.get("params") or {}
     if not isinstance(params, dict) or not params.keys() <= {*_PARAMS}:
         raise HttpError.of(400, f"params: an object with {' or '.join(_PARAMS)}", got=params)
     if not isinstance(params.get("proba", False), bool):
@@ -123,10 +123,10 @@ def _model(call: Call, params: dict[str, Any]) -> LiveModel:
     return call.service.model(name, call.may_see)
 
 
-def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+def _rows(body: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
     """The rows of a body, as dicts."""
-    key = next(key for key in _KEYS if key in given)
-    value = given[key]
+    key = next(key for key in _KEYS if key in body)
+    value = body[key]
     if key == "dataframe_split":
         if not isinstance(value, dict) or not isinstance(value.get("data"), list):
             raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)

@@ -78,14 +78,14 @@ async def describe_model(call: Call) -> Answer:
         return Answer(b"", status=304, headers=headers)
     settings = published.snapshot.state.settings
     weights, calibration, decision = settings.column_weights, settings.calibration, settings.decision
-    found = model_facts(call, live, published) | {
+    facts = model_facts(call, live, published) | {
         "decision": None if decision is None else str(decision),
         "calibration": None if calibration is None else str(calibration),
         "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
         "created": _time_of(live.files.base),
         "events": live.n_events,
     }
-    return Answer.of(found, headers=headers)
+    return Answer.of(facts, headers=headers)
 
 
 def _time_of(path: str) -> str | None:
@@ -161,8 +161,8 @@ async def upload_model(call: Call) -> Answer:
     await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
     live = service.folder.get(name)
     if live is None:
-        if (given := call.field(b"if-match")) is not None:
-            raise HttpError.of(412, "a model that exists, for If-Match", got=Described(given))
+        if (tag := call.field(b"if-match")) is not None:
+            raise HttpError.of(412, "a model that exists, for If-Match", got=Described(tag))
         await service.in_thread(lambda: service.folder.add(name, content, who=call.who).result())
         live, status = service.model(name), 201
     else:
@@ -171,8 +171,8 @@ async def upload_model(call: Call) -> Answer:
             request = ChangeRequest("replace", content, MODEL, call.who, key, call.if_version(live))
             await service.change(live, request)
     published = live.current
-    found = model_facts(call, live, published)
-    return Answer.of(found, status=status, headers=version_headers(live, published))
+    facts = model_facts(call, live, published)
+    return Answer.of(facts, status=status, headers=version_headers(live, published))
 
 
 def _is_untouched(live: LiveModel, content: bytes) -> bool:

@@ -55,7 +55,7 @@ def _add_kept(path: str, summary: str, **properties: Any) -> Register:
 
 def _nomogram(model: Model) -> dict[str, Any]:
     """The rulers of a model, the most important columns first; without example rows."""
-    order = [one["column"] for one in expected_importance(model)["columns"]]
+    order = [column["column"] for column in expected_importance(model)["columns"]]
     known = model.predictives()  # a column that has no values yet has none
     names = [name for name in (*order, *model.schema.families) if name in known]
     return nomogram(model, list(dict.fromkeys(names)), [], model.describe().columns)
@@ -70,11 +70,11 @@ class _Kept:
 
     async def answer(self, service: Service, live: LiveModel, published: Published) -> bytes:
         """The answer as JSON."""
-        known, found = self._found.get(live, (None, None))
-        if found is None or known is not published or (found.done() and (found.cancelled() or found.exception())):
-            found = asyncio.ensure_future(service.in_thread(self._body, live.name, published))
-            self._found[live] = published, found
-        return await asyncio.shield(found)  # the others still wait for it if this request is cut off
+        known, body = self._found.get(live, (None, None))
+        if body is None or known is not published or (body.done() and (body.cancelled() or body.exception())):
+            body = asyncio.ensure_future(service.in_thread(self._body, live.name, published))
+            self._found[live] = published, body
+        return await asyncio.shield(body)  # the others still wait for it if this request is cut off
 
     def _body(self, name: str, published: Published) -> bytes:
         return json_text({"model": name, "version": published.version, **self._compute(published.model)}).encode()
@@ -169,9 +169,9 @@ async def read_rows(call: Call) -> Answer:
 
     def work() -> Answer:
         """Read the rows and begin the answer."""
-        found = uploaded_rows(call.content, schema, media_type=kind, name=name)
-        rows = found["rows"]
-        found["rows"] = ListParts(rows[start:stop] for start, stop in split(len(rows), _PIECE))
-        return answer_in_parts(call.service, json_parts(found))
+        upload = uploaded_rows(call.content, schema, media_type=kind, name=name)
+        rows = upload["rows"]
+        upload["rows"] = ListParts(rows[start:stop] for start, stop in split(len(rows), _PIECE))
+        return answer_in_parts(call.service, json_parts(upload))
 
     return await call.service.in_thread(work)
