@@ -113,7 +113,7 @@ def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(s
 
 
 def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):
-    from tallybayes.spark import evaluate_verb
+    from tallybayes.spark import distributed_evaluation
     from tallybayes.spark.evaluation_bytes import combine_evaluations
 
     n_values = []
@@ -126,7 +126,7 @@ def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypa
             n_values.append(len(values))
         return combine_evaluations(values)
 
-    monkeypatch.setattr(evaluate_verb, "combine_evaluations", combine)
+    monkeypatch.setattr(distributed_evaluation, "combine_evaluations", combine)
     sp.evaluate(model, df)
     assert n_values == [1]
 

@@ -36,11 +36,11 @@ def check_version(version: str | None = None) -> None:
 
 check_version()
 
-from tallybayes.spark.change_verbs import forget, learn  # noqa: E402
-from tallybayes.spark.evaluate_verb import evaluate  # noqa: E402
-from tallybayes.spark.fit_verb import fit  # noqa: E402
-from tallybayes.spark.predict_verb import predict  # noqa: E402
+from tallybayes.spark.distributed_change import forget, learn  # noqa: E402
+from tallybayes.spark.distributed_evaluation import evaluate  # noqa: E402
+from tallybayes.spark.distributed_fit import fit  # noqa: E402
+from tallybayes.spark.prediction_columns import predict  # noqa: E402
+from tallybayes.spark.sampled_tuning import tune  # noqa: E402
 from tallybayes.spark.stream_learner import StreamLearner  # noqa: E402
-from tallybayes.spark.tune_verb import tune  # noqa: E402
 
 __all__ = ["StreamLearner", "evaluate", "fit", "forget", "learn", "predict", "tune"]

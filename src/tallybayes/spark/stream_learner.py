@@ -18,8 +18,8 @@ from urllib.request import url2pathname
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import load
-from tallybayes.spark.change_verbs import learn
-from tallybayes.spark.fit_verb import fitted_to
+from tallybayes.spark.distributed_change import learn
+from tallybayes.spark.distributed_fit import fitted_to
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.state.options import FitOptions, with_options
 

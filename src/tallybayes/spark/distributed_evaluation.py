@@ -19,8 +19,8 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.spark.data_frame import SparkRows, named_batches
+from tallybayes.spark.distributed_fit import counted
 from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_to_bytes, total_evaluation
-from tallybayes.spark.fit_verb import counted
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot

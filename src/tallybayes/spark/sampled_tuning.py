@@ -12,7 +12,7 @@ from tallybayes.errors import check_integer
 from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.model import Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms, with_late_columns
+from tallybayes.spark.distributed_fit import columns_in_question, counted, for_elements, vector_forms, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
 from tallybayes.state.counting_plan import CountingPlan

@@ -9,7 +9,7 @@ from tallybayes import engines
 from tallybayes.columns.label import check_label
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import counted, with_late_columns
+from tallybayes.spark.distributed_fit import counted, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
 from tallybayes.tables.table import to_table
