@@ -95,10 +95,10 @@ def printable(text: str, keep: str = "") -> str:
     >>> print(printable("red\x1b[31m\n"))
     red\x1b[31m\n
     """
-    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _escaped(match[0]), text)
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 

@@ -40,7 +40,7 @@ def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
     """
     if not table.num_rows:
         return b""
-    columns = [_quoted(_texts(field, column, dialect), dialect) for field, column in _columns(table)]
+    columns = [_quote(_texts(field, column, dialect), dialect) for field, column in _columns(table)]
     if len(columns) == 1:
         columns = [
             pc.if_else(pc.equal(columns[0], _scalar("")), _scalar(_QUOTE * 2), columns[0])
@@ -71,7 +71,7 @@ def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
     return strings([None if value is None else shown(value) for value in column.to_pylist()])
 
 
-def _joined(*parts: Any, between: str = "") -> Any:
+def _join(*parts: Any, between: str = "") -> Any:
     """Texts joined row by row; a single text is joined to every row."""
     return pc.binary_join_element_wise(
         *(_scalar(part) if isinstance(part, str) else part for part in (*parts, between))
@@ -97,7 +97,7 @@ def _probabilities(column: Any) -> Any:
     return pa.Array.from_buffers(pa.large_string(), len(column), buffers)
 
 
-def _quoted(texts: Any, dialect: OutputDialect) -> Any:
+def _quote(texts: Any, dialect: OutputDialect) -> Any:
     """Texts with quotes around those that need them, or that the dialect quotes; none is null."""
     filled = pc.coalesce(texts, _scalar("")) if texts.null_count else texts
     special = dialect.delimiter + _QUOTE + "\r\n"
@@ -113,7 +113,7 @@ def _quoted(texts: Any, dialect: OutputDialect) -> Any:
     else:
         wanted = pc.is_valid(filled)
     inside = pc.replace_substring(filled, _QUOTE, _QUOTE * 2) if _contains(filled, _QUOTE) else filled
-    return pc.if_else(wanted, _joined(_QUOTE, inside, _QUOTE), filled)
+    return pc.if_else(wanted, _join(_QUOTE, inside, _QUOTE), filled)
 
 
 def _contains(texts: Any, characters: str) -> bool:

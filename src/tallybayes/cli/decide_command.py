@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.changed_model import InPlace, NewModel, changed_model, note_saved
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, ModelFile, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, ModelFile, find_class, load_model, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
@@ -138,7 +138,7 @@ def decide(
             raise ParameterError(
                 "a rule to save", got=NONE, hint="tally decide MODEL --positive C --threshold P -o NEW"
             )
-        loaded = loaded_model(model)
+        loaded = load_model(model)
         if "decision" in loaded.stale:
             note("the rule was selected before the model was changed: it may be stale")
         _print_rule(model, loaded.decision, json)
@@ -175,7 +175,7 @@ def decide(
 def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) -> Any:
     from tallybayes.errors import NONE, ParameterError
 
-    label = None if name is None else class_named(model.classes, name)
+    label = None if name is None else find_class(model.classes, name)
     if label is None and has_threshold:
         raise ParameterError("--positive, the class of the threshold", got=NONE)
     if label is not None and not has_threshold:

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, find_class, load_model, reads
 from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def evaluate(
                 division: dict[str, Any] = {"group": group, "time": time, "holdout": holdout}
                 result = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **options)
     if positive is not None:
-        evaluation.positive = class_named(evaluation.classes, positive)
+        evaluation.positive = find_class(evaluation.classes, positive)
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
@@ -146,7 +146,7 @@ def _of_model(
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
 
-    model = loaded_model(path)
+    model = load_model(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, sample_weight=sample_weight)
     settings = model.settings
     weights = settings.column_weights

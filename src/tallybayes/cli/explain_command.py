@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, find_class, learned_model, reads
 
 __all__ = ["COMMANDS", "explain"]
 
@@ -46,7 +46,7 @@ def explain(
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
     loaded = learned_model(model)
-    names = [None if text is None else class_named(loaded.classes, text) for text in (positive, against)]
+    names = [None if text is None else find_class(loaded.classes, text) for text in (positive, against)]
     if positive is not None and positive == against:
         raise ParameterError("--positive and --against with different classes", got=positive)
     wanted = sorted(set(row)) if row else list(range(max(n, 0)))
@@ -62,12 +62,12 @@ def explain(
     for i, (number, explanation) in enumerate(explanations.items()):
         print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units)}")
         if len(loaded.classes) > 1:
-            print_result(chr(10) * any(explanation.words.values()) + _flipped(explanation, names[1]))
+            print_result(chr(10) * any(explanation.words.values()) + _describe_flip(explanation, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
             _show_texts(explanation, names, units)
 
 
-def _flipped(explanation: Any, against: Any) -> str:
+def _describe_flip(explanation: Any, against: Any) -> str:
     """The smallest set of columns whose absence changes the answer; of words, if it is a single text."""
     from tallybayes.formatting import shown
 
@@ -87,7 +87,7 @@ def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
     """Print the texts of a row with their most important words highlighted."""
     from rich.console import Console
 
-    from tallybayes.cli.highlight import highlighted
+    from tallybayes.cli.highlight import highlight_words
     from tallybayes.formatting import DECIBANS
 
     console = Console(highlight=False)
@@ -96,7 +96,7 @@ def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
         scale = DECIBANS if units == "decibans" else 1.0
         console.print()
-        console.print(highlighted(text, explanation.word_odds(column, *explanation.sides(*names)), scale))
+        console.print(highlight_words(text, explanation.word_odds(column, *explanation.sides(*names)), scale))
 
 
 def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:

@@ -48,7 +48,7 @@ _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "a
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
-def _declared(name: str, option: Option) -> tuple[Any, Any]:
+def _declare(name: str, option: Option) -> tuple[Any, Any]:
     """The annotation of an option for typer, and None, its value where it is not given."""
     flag, domain = f"--{(option.flag or name).replace('_', '-')}", option.domain
     default = f" [{option.default}]" if option.default not in (None, ()) else ""
@@ -60,7 +60,7 @@ def _declared(name: str, option: Option) -> tuple[Any, Any]:
     return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=f"{option.help}{default}")], None
 
 
-_FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
+_FITTING = {name: _declare(name, option) for name, option in OPTIONS.items()}
 fits = adds("fitting", _FITTING, dict)
 fits_unweighted = adds("fitting", {name: _FITTING[name] for name in UNWEIGHTED}, dict)
 NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, loaded_model
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, load_model
 
 __all__ = ["COMMANDS", "inspect"]
 
@@ -39,7 +39,7 @@ def inspect(
     """
     from tallybayes.errors import ParameterError, did_you_mean
 
-    loaded = loaded_model(model)
+    loaded = load_model(model)
     if schema:
         print_result(loaded.schema.to_dict())
         return
@@ -49,14 +49,14 @@ def inspect(
             raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known, "columns"))
     described = loaded.describe() if level is None else loaded.intervals(level)
     description = described.only(column) if column else described
-    fitted = {} if column else _fitted(loaded)
+    fitted = {} if column else _describe_fitted(loaded)
     if json:
         print_result(description.to_dict() | fitted)
         return
     print_result("\n\n".join([str(description), *(f"{name}: {text}" for name, text in fitted.items())]))
 
 
-def _fitted(model: Any) -> dict[str, str]:
+def _describe_fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
     from tallybayes.formatting import listed, number, shown, signed
     from tallybayes.state.column_weights import weight_range

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, find_class, learned_model, reads
 
 __all__ = ["COMMANDS", "predict"]
 
@@ -64,12 +64,12 @@ def predict(
 
     def predicted() -> Iterator[Any]:
         nonlocal n_rows
-        for kept, log_score, ends, order in _scored(loaded, source, interval, raw):
+        for kept, log_score, ends, order in _score(loaded, source, interval, raw):
             shown_columns = kept if id is None else kept.select(id)
             n_rows += kept.num_rows
-            yield _predicted(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
+            yield _add_predictions(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
-            yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
+            yield _add_predictions(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
 
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
@@ -101,7 +101,7 @@ def _set_threshold(model: Any, threshold: float | None, positive: str | None) ->
     if positive is None and len(model.classes) != 2:
         classes = ", ".join(map(shown, model.classes[:20]))
         raise ParameterError("--positive CLASS for --threshold", got=NONE, hint=f"the classes are {classes}")
-    label = model.classes[1] if positive is None else class_named(model.classes, positive)
+    label = model.classes[1] if positive is None else find_class(model.classes, positive)
     if positive is None:
         note(f"the threshold is for the class {shown(label)} (--positive CLASS for another)")
     model.decision = Decision(positive=label, threshold=threshold)
@@ -116,7 +116,7 @@ def _check_columns(wanted: list[str], names: list[str]) -> None:
 
 
 def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of `_predicted` for data without rows, so that the columns are written."""
+    """The arguments of `_add_predictions` for data without rows, so that the columns are written."""
     import numpy as np
     import pyarrow as pa
 
@@ -126,7 +126,7 @@ def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, An
     return kept, model, log_score, ends, np.zeros(0, np.int64)
 
 
-def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _score(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Batches: all rows as they are in the input, the log score of the good ones, intervals if there is a level.
 
     The last part says which of the scores belongs to each row of the input; -1 for a bad row.
@@ -167,7 +167,7 @@ def _row_numbers(table: Any) -> Any:
     return numbers + (0 if table.origin is None else table.origin.first)
 
 
-def _predicted(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
+def _add_predictions(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
     """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, loaded_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, load_model, reads
 
 __all__ = ["COMMANDS", "report"]
 
@@ -53,7 +53,7 @@ def report(
     altair()
     refuse_overwriting(output, [model, *data])
     refuse_replacing(output, is_report, "a report")
-    loaded, curve = loaded_model(model), None if tuning is None else _curve(tuning)
+    loaded, curve = load_model(model), None if tuning is None else _curve(tuning)
     with progress("evaluating") as step:
         source = reader(data, step)
         facts = {"model": model, "model file": _fingerprint(model), "data": ", ".join(data)}

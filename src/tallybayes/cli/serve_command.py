@@ -115,7 +115,7 @@ def serve(
     tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
     with (
         bind(host, port, settings) as listening,
-        _served_path(path) as served,
+        _provide_models(path) as served,
         ModelFolder.open(served, read_only=read_only) as folder,
     ):
         names = ", ".join(sorted(folder)) or "no models yet"
@@ -126,7 +126,7 @@ def serve(
 
 
 @contextlib.contextmanager
-def _served_path(path: str | None) -> Iterator[str]:
+def _provide_models(path: str | None) -> Iterator[str]:
     """The models to be served; without a path, those of the demo in a temporary folder."""
     if path is not None:
         yield path

@@ -25,10 +25,10 @@ __all__ = [
     "Output",
     "adds",
     "check_label_column",
-    "class_named",
     "debugging",
+    "find_class",
     "learned_model",
-    "loaded_model",
+    "load_model",
     "reads",
     "with_common_options",
 ]
@@ -200,7 +200,7 @@ def check_label_column(source: Source, label: Any) -> None:
         raise head.located(error) from None
 
 
-def loaded_model(path: str) -> Model:
+def load_model(path: str) -> Model:
     """A model file, read."""
     from tallybayes.formatting import rows_of
     from tallybayes.model.saved_model import load
@@ -216,13 +216,13 @@ def learned_model(path: str) -> Model:
     """A model file with at least one class."""
     from tallybayes.errors import DataError, Described
 
-    model = loaded_model(path)
+    model = load_model(path)
     if not model.classes:
         raise DataError("a model that has learned rows", got=Described("an empty model"), file=path)
     return model
 
 
-def class_named(classes: list[Any], text: str) -> Any:
+def find_class(classes: list[Any], text: str) -> Any:
     """The class of a model with this printed form."""
     from tallybayes.errors import ParameterError, did_you_mean
     from tallybayes.formatting import shown

@@ -97,7 +97,7 @@ class CategoricalNB(SmoothedNB):
             )
         self._least = np.broadcast_to(least.astype(np.int64), self.n_features_in_)
 
-    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
+    def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         return check_matrix(self, X, y, reset=reset, plain=INTEGERS, dtype="int", ensure_all_finite=True)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Counts:

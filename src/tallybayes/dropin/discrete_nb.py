@@ -87,7 +87,7 @@ class SmoothedNB(DropInNB):
 class FeatureCountNB(SmoothedNB):
     """Classes that keep the sum of every feature in every class."""
 
-    def _merged(self, before: Exact, more: Exact) -> Exact:
+    def _merge(self, before: Exact, more: Exact) -> Exact:
         return before + more
 
     @derived

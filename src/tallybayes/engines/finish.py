@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
-from tallybayes.engines.partial_sums import combined_sum
+from tallybayes.engines.partial_sums import combine_sums
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.read import to_source
@@ -47,7 +47,7 @@ def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["
 
 def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
     """The counted rows of a partial sum of this plan, with a warning for each doubt about them."""
-    total = part if isinstance(part, PartialSum) else combined_sum(part)
+    total = part if isinstance(part, PartialSum) else combine_sums(part)
     if total.plan != plan.fingerprint:
         raise DataError("a partial sum of this plan", got=total.plan)
     for text in total.warnings:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores, ratios
+from tallybayes.evaluation.auc import auc_classes, mean_auc, rank_scores, ratios
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
@@ -49,7 +49,7 @@ class _WeightedMetrics:
     """The metrics of rows under weights."""
 
     def __init__(self, scores: Scores) -> None:
-        self._ranked = ranked_scores(scores, auc_classes(scores.classes))
+        self._ranked = rank_scores(scores, auc_classes(scores.classes))
         right, answered, known = scores.right, scores.answered, scores.known
         with np.errstate(divide="ignore"):
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
@@ -68,13 +68,13 @@ class _WeightedMetrics:
         aucs = [ranked.aucs(weights) for ranked in self._ranked.values()]
         return {
             "accuracy": ratios(right, answered),
-            "balanced_accuracy": self._balanced(weights),
+            "balanced_accuracy": self._balance(weights),
             "log_loss": ratios(np.where(ruled_out > 0, np.inf, log_loss), known),
             "brier": ratios(brier, known),
             "auc": np.broadcast_to(mean_auc(aucs), right.shape),
         }
 
-    def _balanced(self, weights: Floats) -> Floats:
+    def _balance(self, weights: Floats) -> Floats:
         """The mean recall of the classes that occur in the replicate."""
         if not len(self._starts):
             return np.full(weights.shape[1], np.nan)

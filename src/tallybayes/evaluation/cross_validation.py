@@ -69,7 +69,7 @@ def cross_validate(
     request = FoldRequest(folds, seed, group, time, holdout)
     request.check()
     excluded = [name for name in (group, None if has_times else time) if name is not None]
-    source, fits = plan_fits(table_source, label, _without(excluded, options, table_source), "for cross-validation")
+    source, fits = plan_fits(table_source, label, _exclude(excluded, options, table_source), "for cross-validation")
     label, weights = fits.label, fits.column_weights
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
@@ -111,7 +111,7 @@ def _name(column: Any) -> Any:
     return str(column) if isinstance(column, (int, float)) else column
 
 
-def _without(names: list[str], options: FitOptions, source: Source) -> FitOptions:
+def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOptions:
     """The options with some columns excluded, unless they are named in the options."""
     chosen = options.get("families")
     there = [name for name in names if name in source.head().columns]

@@ -127,10 +127,12 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     if request.holdout is not None:
         n_held = int((parts == 1).sum())
         words = f"{n_held:,} of {len(parts):,} rows held out{words}"
-        return FoldPlan(2, range(1, 2), lambda: _given(parts), model.schema, wanted, True, words)
+        return FoldPlan(2, range(1, 2), lambda: _deal_known(parts), model.schema, wanted, True, words)
     forward = request.time is not None
     n_parts = n + forward
-    return FoldPlan(n_parts, range(int(forward), n_parts), lambda: _given(parts), model.schema, wanted, forward, words)
+    return FoldPlan(
+        n_parts, range(int(forward), n_parts), lambda: _deal_known(parts), model.schema, wanted, forward, words
+    )
 
 
 @dataclass(eq=False)
@@ -206,7 +208,7 @@ def _stratify(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
     return lambda table, labels: assign(labels)
 
 
-def _given(parts: Parts) -> Callable[[Table, Labels], Parts]:
+def _deal_known(parts: Parts) -> Callable[[Table, Labels], Parts]:
     """Parts that are known, in the order of the rows with a label."""
     done = 0
 

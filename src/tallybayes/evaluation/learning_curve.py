@@ -83,7 +83,7 @@ def compare(
     steps = _sizes(sizes, largest)
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
-        order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
+        order = _nest(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
         for size, by_model in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
             for model, evaluation in zip(MODELS, by_model, strict=True):
                 evaluations[model, size].append(evaluation)
@@ -135,7 +135,7 @@ def _sizes(requested: Iterable[int] | None, largest: int) -> list[int]:
     return sizes
 
 
-def _nested(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> Rows:
+def _nest(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> Rows:
     """Rows in an order in which the first n of them, for every n, are stratified by class."""
     rows = rng.permutation(rows)
     place = np.empty(len(rows))

@@ -15,7 +15,7 @@ _HINT = "pip install tallybayes[spark]"
 
 
 def check_version(version: str | None = None) -> None:
-    """Raise an ImportError unless pyspark is new enough; found: its version, by default that which is installed.
+    """Raise an ImportError unless a version of pyspark is new enough, by default the installed one.
 
     >>> check_version("3.5.1")
     Traceback (most recent call last):

@@ -17,7 +17,7 @@ from tallybayes.errors import DataError, Described, ParameterError, warn
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, n_elements, with_vectors
 
-__all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quoted"]
+__all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quote"]
 
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
@@ -85,7 +85,7 @@ class SparkRows:
         """The columns whose types and names can be read."""
         return [name for name, kind in self.types.items() if _is_readable(kind) and name not in self.ambiguous]
 
-    def selected(self, names: Collection[str]) -> Any:
+    def select(self, names: Collection[str]) -> Any:
         """A DataFrame with only these columns, vectors as structures with their parts.
 
         The columns are named c0, c1 and so on, because functions of Arrow tables refuse some names (`named_batches`).
@@ -113,7 +113,7 @@ class SparkRows:
             sampled = rows.limit(n_rows).toArrow()
             for name in self.vectors:
                 if name in vectors and not n_elements(sampled, name):
-                    more = rows.where(f"{quoted(name)}.type IS NOT NULL").limit(1).toArrow()
+                    more = rows.where(f"{quote(name)}.type IS NOT NULL").limit(1).toArrow()
                     sampled = pa.concat_tables([sampled, more.cast(sampled.schema)])
             return sampled
 
@@ -138,7 +138,7 @@ class SparkRows:
 
         there = functions.lit(False)
         for name in names:
-            there = there | functions.col(quoted(name)).isNotNull()
+            there = there | functions.col(quote(name)).isNotNull()
         with on_driver():
             return self.df.where(there).select(*self.columns(names)).limit(SAMPLE).toArrow()
 
@@ -146,7 +146,7 @@ class SparkRows:
         """A column by its name; the parts of a vector are null where there is none."""
         from pyspark.sql import functions
 
-        column = functions.col(quoted(name))
+        column = functions.col(quote(name))
         if name in self.vectors:
             vector = functions.unwrap_udt(column)
             parts = [vector.getField(part).alias(part) for part in ("type", "size", "indices", "values")]
@@ -154,17 +154,17 @@ class SparkRows:
         return column.alias(name)
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """The name of a column as Spark reads it, whatever characters it has.
 
-    >>> quoted("price.net")
+    >>> quote("price.net")
     '`price.net`'
     """
     return "`" + name.replace("`", "``") + "`"
 
 
 def named_batches(batches: Iterator[pa.RecordBatch], names: Sequence[str], forms: Forms) -> Iterator[pa.RecordBatch]:
-    """Batches of `SparkRows.selected` with the names of their columns, and vectors as columns or bags."""
+    """Batches of `SparkRows.select` with the names of their columns, and vectors as columns or bags."""
     for batch in batches:
         yield with_vectors(pa.RecordBatch.from_arrays(batch.columns, names=list(names)), forms)
 

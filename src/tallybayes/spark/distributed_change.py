@@ -9,7 +9,7 @@ from tallybayes import engines
 from tallybayes.columns.label import check_label
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.distributed_fit import counted, with_late_columns
+from tallybayes.spark.distributed_fit import count_rows, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
 from tallybayes.tables.table import to_table
@@ -54,4 +54,4 @@ def _change(
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
             plan = engines.plan_change(model, data, label=label, sample_weight=sample_weight, verb=verb)
             plan = with_late_columns(plan, rows, new, are_new=True)
-    return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)
+    return engines.apply(model, plan, count_rows(rows, plan, forms, widths=widths), verb=verb)

@@ -12,7 +12,13 @@ from tallybayes.errors import check_integer
 from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.model import Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.distributed_fit import columns_in_question, counted, for_elements, vector_forms, with_late_columns
+from tallybayes.spark.distributed_fit import (
+    columns_in_question,
+    count_rows,
+    for_elements,
+    vector_forms,
+    with_late_columns,
+)
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
 from tallybayes.state.counting_plan import CountingPlan
@@ -56,7 +62,7 @@ def tune(
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
     plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
     plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
-    part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
+    part = counted_rows(plan, count_rows(rows, plan, forms, widths=widths))
     model = Model(ModelState(plan.schema, settings))
     drawn_rows = part.sample
     apply_counted(model, part, 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.spark.data_frame import SIMPLE_TYPES, SparkRows, quoted
+from tallybayes.spark.data_frame import SIMPLE_TYPES, SparkRows, quote
 
 __all__ = ["with_scored_columns"]
 
@@ -42,7 +42,7 @@ def _always(rows: SparkRows, used: list[str]) -> Any:
     """A condition that every row meets, which Spark cannot know before it reads the row."""
     from pyspark.sql import functions
 
-    columns = [(functions.col(quoted(name)), rows.types[name].typeName()) for name in used[:_HASHED]]
+    columns = [(functions.col(quote(name)), rows.types[name].typeName()) for name in used[:_HASHED]]
     hashed = functions.hash(*[functions.size(column) if kind == "map" else column for column, kind in columns])
     return hashed >= functions.lit(_LEAST_HASH)
 

@@ -19,7 +19,7 @@ from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import load
 from tallybayes.spark.distributed_change import learn
-from tallybayes.spark.distributed_fit import fitted_to
+from tallybayes.spark.distributed_fit import fit_rows
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.state.options import FitOptions, with_options
 
@@ -99,7 +99,7 @@ class StreamLearner:
             return model
         if df.isEmpty():
             return None
-        model = fitted_to(df, self._label, self._weight, dict(self._options), WIDTHS)
+        model = fit_rows(df, self._label, self._weight, dict(self._options), WIDTHS)
         return model if model.classes else None
 
     def _check_order(self, last: int | None, batch: int) -> None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from tallybayes.errors import Described, EngineError, ParameterError, TallyError, check_integer
 from tallybayes.spark.worker_error import driver_error, error_from_text, error_to_text
 
-__all__ = ["WIDTHS", "Mapped", "on_driver", "reduced"]
+__all__ = ["WIDTHS", "Mapped", "on_driver", "reduce_partitions"]
 
 WIDTHS = (32,)  # values that are left after each level of the tree
 _COLUMNS = "number int, value binary, error string"
@@ -35,7 +35,7 @@ Combined = Callable[[Iterable[bytes]], bytes]
 Total = TypeVar("Total")
 
 
-def reduced(
+def reduce_partitions(
     df: Any,
     value_of: Mapped,
     combine: Combined,
@@ -97,7 +97,7 @@ def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
 def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of one partition."""
 
-    def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def map_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
@@ -105,13 +105,13 @@ def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches
         number = 0 if task is None else task.partitionId()
         yield row_of.value(number, lambda: value_of(number, batches))
 
-    return mapped
+    return map_batches
 
 
 def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of a group of values."""
 
-    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def merge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         os.environ["TALLYBAYES_THREADS"] = "1"
         numbers: list[int] = []
         failed: dict[int, str] = {}
@@ -135,7 +135,7 @@ def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batche
         else:
             yield row_of.batch(number, total.column("value")[0].as_py(), total.column("error")[0].as_py())
 
-    return merged
+    return merge_batches
 
 
 @dataclass(frozen=True)

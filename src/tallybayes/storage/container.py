@@ -27,7 +27,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from tallybayes.errors import FileError, shorten
-from tallybayes.storage.old_formats import upgraded
+from tallybayes.storage.old_formats import upgrade
 from tallybayes.tally.exact import require
 from tallybayes.version import __version__
 
@@ -79,7 +79,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
     first, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in views}
     require(tuple(header)[:3] == first, f"expected {', '.join(first)} first, got {shorten(list(header)[:3])}")
     require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
-    return upgraded({k: v for k, v in header.items() if k not in first}, number), tensors
+    return upgrade({k: v for k, v in header.items() if k not in first}, number), tensors
 
 
 def json_text(value: Any) -> str:
@@ -96,8 +96,8 @@ def _header(data: bytes) -> dict[str, Any]:
         raise FileError(f"the file is truncated: it has {len(data)} bytes")
     if length > _HEADER_LIMIT or 8 + length > len(data):
         raise FileError(f"the file is damaged or truncated: it has {len(data)} bytes and a header of {length}")
-    outer = _parsed(data[8 : 8 + length].decode("utf-8"))
-    return _parsed(object_of(outer.get("__metadata__"), "tallybayes")["tallybayes"])
+    outer = _parse(data[8 : 8 + length].decode("utf-8"))
+    return _parse(object_of(outer.get("__metadata__"), "tallybayes")["tallybayes"])
 
 
 def _array(name: str, view: Mapping[str, Any]) -> NDArray[Any]:
@@ -106,7 +106,7 @@ def _array(name: str, view: Mapping[str, Any]) -> NDArray[Any]:
     return np.frombuffer(view["data"], dtype).astype(dtype.newbyteorder("="), copy=False).reshape(view["shape"])
 
 
-def _parsed(text: Any) -> dict[str, Any]:
+def _parse(text: Any) -> dict[str, Any]:
     """Parse a JSON object with unique names and finite numbers."""
     require(isinstance(text, str), "a header that is not text")
     header = json.loads(text, object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)

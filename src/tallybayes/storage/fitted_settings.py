@@ -31,7 +31,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
     if (column_weights := settings.column_weights) is not None:
         result["column_weights"] = {
             "weights": _weights_to_json(column_weights.weights),
-            "offsets": _labelled(column_weights.offsets),
+            "offsets": _pairs_by_label(column_weights.offsets),
             "model_rows": float(column_weights.model_rows),
             "fitted_on": float(column_weights.fitted_on),
             "temperature": float(column_weights.temperature),
@@ -66,7 +66,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
         result["decision"] = {
             "label": None if decision.positive is None else key_text(decision.positive),
             "threshold": None if decision.threshold is None else float(decision.threshold),
-            "costs": sorted([key_text(t), _labelled(by_answer)] for t, by_answer in decision.costs.items()),
+            "costs": sorted([key_text(t), _pairs_by_label(by_answer)] for t, by_answer in decision.costs.items()),
             "abstain": float(decision.abstain),
             "constraint": decision.constraint,
             "model_rows": float(decision.model_rows),
@@ -107,7 +107,7 @@ def _column_weights(content: Any) -> ColumnWeights:
 
 def _weights_to_json(weights: Mapping[str, Any]) -> list[list[Any]]:
     pairs = sorted(weights.items())
-    return [[name, _labelled(weight) if isinstance(weight, Mapping) else float(weight)] for name, weight in pairs]
+    return [[name, _pairs_by_label(weight) if isinstance(weight, Mapping) else float(weight)] for name, weight in pairs]
 
 
 def _weights_from_json(content: Any) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _weights_from_json(content: Any) -> dict[str, Any]:
 
 def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
     result = {
-        "slopes": _labelled(correction.slopes),
+        "slopes": _pairs_by_label(correction.slopes),
         "centre": float(correction.centre),
         "scale": float(correction.scale),
     }
@@ -133,7 +133,7 @@ def _correction(content: Any) -> ValueCorrection:
         absent | content if isinstance(content, dict) else content, "slopes", "centre", "scale", "cells", "table"
     )
     cells = None if facts["cells"] is None else CellInput.from_dict(facts["cells"])
-    pairs = [(text_key(label), tuple(map(_number, _listed(values)))) for label, values in _pairs(facts["table"], str)]
+    pairs = [(text_key(label), tuple(map(_number, _list(values)))) for label, values in _pairs(facts["table"], str)]
     slope = _by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"])
     return ValueCorrection(*slope, cells, unique(pairs))
 
@@ -141,12 +141,12 @@ def _correction(content: Any) -> ValueCorrection:
 def _token_corrections(content: Any) -> TokenCorrections:
     facts = object_of(content, "columns", "model_rows", "fitted_on")
     columns: list[tuple[str, CorrectionTable]] = []
-    for column in _listed(facts["columns"]):
+    for column in _list(facts["columns"]):
         require(isinstance(column, list) and len(column) == 4 and isinstance(column[0], str), "corrections of a column")
-        labels, tokens = (_listed(part) for part in column[1:3])
+        labels, tokens = (_list(part) for part in column[1:3])
         require(all(isinstance(text, str) for text in (*labels, *tokens)), "corrections without names")
         require(len(set(tokens)) == len(tokens) and len(set(labels)) == len(labels), "duplicate names of corrections")
-        rows = [[_number(value) for value in _listed(row)] for row in _listed(column[3])]
+        rows = [[_number(value) for value in _list(row)] for row in _list(column[3])]
         require(all(len(row) == len(labels) for row in rows), "a correction for each class")
         values = np.array(rows, np.float64).reshape(len(rows), len(labels))
         columns.append((column[0], CorrectionTable(tuple(tokens), tuple(map(text_key, labels)), values)))
@@ -159,7 +159,7 @@ def _calibration(content: Any) -> Calibration:
     require(isinstance(facts["steps"], list), "steps that are not a list")
     for step in facts["steps"]:
         require(isinstance(step, list) and len(step) == 3 and isinstance(step[0], str), f"steps: {shorten(step)}")
-        before, after = (tuple(_number(p) for p in _listed(part)) for part in step[1:])
+        before, after = (tuple(_number(p) for p in _list(part)) for part in step[1:])
         steps[text_key(step[0])] = (before, after)
     require(len(steps) == len(facts["steps"]), "duplicate labels of steps")
     numbers = (_number(facts[name]) for name in ("model_rows", "fitted_on"))
@@ -184,7 +184,7 @@ def _decision(content: Any) -> Decision:
     )
 
 
-def _labelled(values: Mapping[Any, float]) -> list[list[Any]]:
+def _pairs_by_label(values: Mapping[Any, float]) -> list[list[Any]]:
     """Numbers by label as sorted pairs."""
     return sorted([key_text(label), float(value)] for label, value in values.items())
 
@@ -194,7 +194,7 @@ def _by_label(content: Any) -> dict[Any, float]:
 
 
 def _pairs(content: Any, first: type) -> list[tuple[Any, Any]]:
-    pairs = _listed(content)
+    pairs = _list(content)
     require(
         all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) for pair in pairs),
         "expected pairs",
@@ -202,7 +202,7 @@ def _pairs(content: Any, first: type) -> list[tuple[Any, Any]]:
     return [tuple(pair) for pair in pairs]
 
 
-def _listed(content: Any) -> list[Any]:
+def _list(content: Any) -> list[Any]:
     require(isinstance(content, list), f"expected a list, got {shorten(content)}")
     return list(content)
 

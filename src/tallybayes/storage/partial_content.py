@@ -91,14 +91,14 @@ def partial_to_bytes(part: PartialSum) -> bytes:
 def partial_from_bytes(data: bytes) -> PartialSum:
     """Return the partial sum from the bytes of `partial_to_bytes`; a FileError for any others."""
     try:
-        return _assembled(*unpack(bytes(data)))
+        return _assemble(*unpack(bytes(data)))
     except FileError as error:
         raise error.at(file=PARTIAL_SUM) from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
         raise FileError(f"the bytes are damaged or forged: {error}", file=PARTIAL_SUM) from error
 
 
-def _assembled(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
+def _assemble(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
     content = facts.get("content", "model")
     require(isinstance(content, str), "no kind of content")
     if content != PARTIAL_SUM:

@@ -56,14 +56,14 @@ def plan_from_bytes(data: bytes) -> tuple[CountingPlan, bool]:
             raise FileError(f"expected a plan, got a {shorten(facts.get('content', 'model'))[1:-1]}")
         object_of(facts, *_NAMES)
         require(not tensors, "unexpected arrays")
-        return _assembled(facts), facts["draws"]
+        return _assemble(facts), facts["draws"]
     except FileError as error:
         raise error.at(file="plan") from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
         raise FileError(f"the bytes are damaged or forged: {error}", file="plan") from error
 
 
-def _assembled(facts: dict[str, Any]) -> CountingPlan:
+def _assemble(facts: dict[str, Any]) -> CountingPlan:
     for name in ("learns", "draws"):
         require(type(facts[name]) is bool, f"{name} is {shorten(facts[name])}")
     require(isinstance(facts["label"], str) and isinstance(facts["weight"], str | None), "no label")

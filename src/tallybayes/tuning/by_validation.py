@@ -72,16 +72,16 @@ class RandomParts(Source):
 
     def head(self) -> Table:
         """The first rows of these parts."""
-        return self._taken(self._source.head(), np.random.default_rng(self._seed))
+        return self._draw(self._source.head(), np.random.default_rng(self._seed))
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of these parts."""
         rng = np.random.default_rng(self._seed)
         for table in self._source.batches(wanted, keep=keep):
-            taken = self._taken(table, rng)
+            taken = self._draw(table, rng)
             if taken.n_rows:
                 yield taken
 
-    def _taken(self, table: Table, rng: np.random.Generator) -> Table:
+    def _draw(self, table: Table, rng: np.random.Generator) -> Table:
         part = np.searchsorted(np.cumsum(_SHARES), rng.random(table.n_rows), side="right")
         return table.take(np.flatnonzero(np.isin(part, self._parts)))

@@ -24,11 +24,11 @@ from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import unweighted
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.tables.source import Source
-from tallybayes.tuning.column_evidence import sampled
+from tallybayes.tuning.column_evidence import sample_rows
 from tallybayes.tuning.tuning_result import Step, Tuning
 from tallybayes.weights.weight_fit import losses_of
 
-__all__ = ["corrected", "fit_token_corrections"]
+__all__ = ["correct_tokens", "fit_token_corrections"]
 
 _DOCUMENTS = 20_000  # at most; more take longer and hardly change the corrections
 _LEAST = 100  # documents
@@ -44,7 +44,7 @@ _DIGITS = 4
 _FAR = 700.0  # nats: scores below are as good as impossible
 
 
-def corrected(tuning: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
+def correct_tokens(tuning: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
     """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
 
     A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
@@ -95,10 +95,10 @@ def fit_token_corrections(
     for name, family in model.schema.families.items():
         if family.tokeniser is None:
             continue
-        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
+        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
         shared = _with_shared_weights(model, [name])
         problem = _problem(shared, name, tables, label, sample_weight)
-        solution = None if problem is None else problem.solved(seed)
+        solution = None if problem is None else problem.solve(seed)
         if problem is None or solution is None:
             continue
         table, gain = solution
@@ -148,13 +148,13 @@ class _CorrectionFit:
         """Tokens and classes."""
         return len(self.names), self.base.shape[1]
 
-    def judged(self, table: Floats) -> tuple[Floats, Floats]:
+    def judge(self, table: Floats) -> tuple[Floats, Floats]:
         """-log P(y | x) of every document, and whether the answer is right."""
         scores = self.base.copy()
         kernels.active.add_bags(self.indptr, self.tokens, self.amounts, table, scores, 0, len(scores))
         return losses_of(scores, self.codes), np.asarray(scores.argmax(axis=1) == self.codes, np.float64)
 
-    def minimised(self, strength: float, start: Floats) -> Floats:
+    def minimise(self, strength: float, start: Floats) -> Floats:
         """The corrections with the least loss."""
         from scipy.optimize import minimize
 
@@ -176,16 +176,16 @@ class _CorrectionFit:
         result: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *rows)
         return result
 
-    def solved(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
+    def solve(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
         """The corrections with the best strength, and what they bring; None if they do not help."""
         order = np.random.default_rng(seed).permutation(len(self.codes))
         judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
         size = float((self.amounts**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
-        (before, was_right), best = judged.judged(table), None
+        (before, was_right), best = judged.judge(table), None
         for strength in _STRENGTHS:
-            table = fitted.minimised(strength * size, table)
-            losses, is_right = judged.judged(table)
+            table = fitted.minimise(strength * size, table)
+            losses, is_right = judged.judge(table)
             if best is not None and judged.mean(losses) >= judged.mean(best[0]):
                 break
             best = losses, strength, table, is_right
@@ -195,7 +195,7 @@ class _CorrectionFit:
             return None
         more = best[3] - was_right
         gain = CorrectionGain(judged.mean(before), judged.mean(best[0]), error, judged.mean(more), judged.error(more))
-        return self.minimised(best[1] * size, best[2]), gain
+        return self.minimise(best[1] * size, best[2]), gain
 
     def mean(self, losses: Floats) -> float:
         """The mean over the documents."""

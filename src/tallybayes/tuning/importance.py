@@ -30,7 +30,7 @@ from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
-from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sample_rows
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centred
 
@@ -133,7 +133,7 @@ def importance(
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight)
     n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, sample_weight)))
-    tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+    tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
     evidence = ColumnEvidence(model, tables, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
@@ -148,7 +148,7 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}
     parts = {
-        name: _weighted(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
+        name: _apply_weight(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
         for name in factors
     }
     joint = sample.log_prior + sum(parts.values())
@@ -167,7 +167,7 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
                 continue
             is_own = np.array([name == column for column in inputs[part]])
             alone = alone + evidence.of_inputs(model, part, is_own)
-            rest = rest + _weighted(model, part, evidence.of_inputs(model, part, ~is_own), plain)
+            rest = rest + _apply_weight(model, part, evidence.of_inputs(model, part, ~is_own), plain)
         information = entropy - sample.mean(sample.losses(alone))
         gain = _log_loss(model, rest, sample) - log_loss
         columns.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
@@ -184,7 +184,7 @@ def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
+def _apply_weight(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
     """The contribution of a column to the log score, with its weight."""
     (weights,) = model.column_weights.table([name], model.classes)
     if (weights != weights[0]).any():

@@ -99,7 +99,7 @@ class TermCandidates:
         cells = [column_input.cells(self._columns[name]) for name, column_input in self.inputs.items()]
         return np.ascontiguousarray(np.stack(cells, axis=1))
 
-    def counted(
+    def count(
         self, pairs_of_subsets: Sequence[Sequence[Pair]], learn: Callable[[Model], Any], *, dependence: bool
     ) -> CountedTerms:
         """Count the derived columns of interactions and of one-dependence estimators in one pass over the data.
@@ -174,7 +174,7 @@ class CountedTerms:
         """Whether the weight of a column is large enough to keep it."""
         return name == ALL_COLUMNS or float(weight) >= negligible
 
-    def added_to(self, model: Model, names: Sequence[str]) -> Model:
+    def add_to(self, model: Model, names: Sequence[str]) -> Model:
         """A model with the sums of some of the derived columns as well."""
         if self.model is None or not names:
             return model

@@ -26,8 +26,8 @@ from tallybayes.tables.source import Source, Stream, as_columns
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
-from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
-from tallybayes.tuning.correction_fit import corrected
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sample_rows
+from tallybayes.tuning.correction_fit import correct_tokens
 from tallybayes.tuning.nested_estimate import Learn, nested_estimate
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
@@ -118,7 +118,7 @@ def tune(
     tuned = _Tuned(model, sample, source, label, sample_weight, fields, budget, report)
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
-        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
         families = {name: spec.family for name, spec in fields.items() if spec.family is not None}
         search = Search.of(ColumnEvidence(model, tables, label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
@@ -126,7 +126,7 @@ def tune(
         tuned.search_terms(terms)
     result = tuned.result()
     if "text" in chosen and not budget.is_spent:
-        result = corrected(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
+        result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
     return _without_names(result, arguments)
 
 

@@ -45,7 +45,7 @@ class NewEvent:
     scores: bytes | None = None
     labels: dict[str, int] | None = None
 
-    def numbered(self, number: int, before: bytes) -> Event:
+    def with_number(self, number: int, before: bytes) -> Event:
         """The event with its number and its checksum, which continues the one before."""
         rows_hash = None if self.rows is None else hashlib.sha256(self.rows).digest()
         event = Event(**self.__dict__, id=number, rows_hash=rows_hash)

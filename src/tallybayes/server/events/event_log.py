@@ -110,7 +110,7 @@ class EventLog:
         number, before, written, lines = self.last_id, self.last_checksum, [], []
         for new in events:
             number += 1
-            event = new.numbered(number, before)
+            event = new.with_number(number, before)
             before = event.checksum
             written.append(event)
             lines.append(event.to_line())

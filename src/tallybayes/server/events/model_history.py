@@ -39,7 +39,7 @@ class ModelHistory:
         self.files, self.log = files, log
         data = _read(files.base)
         self.base_hash = hashlib.sha256(data).hexdigest()
-        self.base_event: int = self._checked_base()
+        self.base_event: int = self._find_base()
         self._base_settings = state_from_bytes(data, files.base).settings
         self.formative: list[int] = []
         self.forgets: list[int] = []
@@ -69,11 +69,11 @@ class ModelHistory:
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
-            return self._note(self._replayed(state, facts.event, facts, self._undoing, on_events))
+            return self._note(self._replay_after(state, facts.event, facts, self._undoing, on_events))
         if on_events is not None:
             for batch in self.log.after(0, upto=self.base_event):  # folded, but their scores are still there
                 on_events(batch)
-        return self._note(self._replayed(self.base(), self.base_event, None, self._undoing, on_events))
+        return self._note(self._replay_after(self.base(), self.base_event, None, self._undoing, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
         """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
@@ -122,7 +122,7 @@ class ModelHistory:
             number = undoing[number]
         return number
 
-    def _replayed(
+    def _replay_after(
         self,
         state: ModelState,
         start: int,
@@ -162,7 +162,7 @@ class ModelHistory:
             raise UndoError(f"event {target} was folded into the base and cannot be changed any more", hint=hint)
         return event
 
-    def undone(self, number: int, hosted: HostedState) -> HostedState:
+    def undo(self, number: int, hosted: HostedState) -> HostedState:
         """The state after undoing an event; hosted: the state before, which may be changed."""
         self._replay = None
         self.check_undo(number)
@@ -184,7 +184,7 @@ class ModelHistory:
         try:
             snapshot = self._snapshot_before(target.id, undoing)
             state, start = (self.base(), self.base_event) if snapshot is None else (snapshot[0], snapshot[1].event)
-            self._replay = self._replayed(state, start, snapshot[1] if snapshot else None, undoing)
+            self._replay = self._replay_after(state, start, snapshot[1] if snapshot else None, undoing)
             return self._replay.hosted
         except ReplayError as error:
             hint = f"undo event {error.number} first"
@@ -225,7 +225,7 @@ class ModelHistory:
 
     # After a commit
 
-    def committed(self, event: Event, *, is_formative: bool) -> None:
+    def note_commit(self, event: Event, *, is_formative: bool) -> None:
         """Note an event that is in the log now."""
         if event.undoes is not None:
             self._undoing[event.id] = event.undoes
@@ -249,7 +249,7 @@ class ModelHistory:
 
     # The base
 
-    def _checked_base(self) -> int:
+    def _find_base(self) -> int:
         """The number of the last event that is in the base; finishes a compaction that was interrupted."""
         known, pending = self.log.fact("base"), self.log.fact("pending_base")
         if known is not None and known["sha256"] == self.base_hash:

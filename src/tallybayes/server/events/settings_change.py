@@ -21,16 +21,16 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
 from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 
-__all__ = ["fitted_calibration", "fitted_decision", "with_event", "with_events"]
+__all__ = ["calibration_change", "decision_change", "with_event", "with_events"]
 
 _RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
 _DECISION = {"positive", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
 
 
-def fitted_calibration(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
+def calibration_change(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a calibrate event: what was asked, what was set, and a text.
 
-    given: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
+    request: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
     """
     options = _check_options(request, {"method", "leave_one_out"})
     method = options.get("method", "temperature")
@@ -47,10 +47,10 @@ def fitted_calibration(snapshot: Snapshot, data: EventData | None, request: Mapp
     }
 
 
-def fitted_decision(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
+def decision_change(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a decide event: what was asked, what was set, and a text.
 
-    given: as `tally decide`: positive and threshold, costs, abstain; or positive and one of false_negatives,
+    request: as `tally decide`: positive and threshold, costs, abstain; or positive and one of false_negatives,
     false_positives, maximise, budget and costs, to be selected on rows. Without any, the most probable class is the
     answer.
     """

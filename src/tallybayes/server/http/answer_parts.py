@@ -57,8 +57,8 @@ def json_parts(value: Any) -> Iterator[bytes]:
 
 def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = JSON, headers: Headers = ()) -> Answer:
     """An answer of some parts; a short one is sent whole, with its length."""
-    first = _gathered(parts)
-    second = _gathered(parts)
+    first = _gather(parts)
+    second = _gather(parts)
     if not second:
         return Answer(first, media_type, headers=headers)
 
@@ -67,12 +67,12 @@ def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = 
         part = second
         while part:
             yield part
-            part = await service.in_thread(_gathered, parts)
+            part = await service.in_thread(_gather, parts)
 
     return StreamedAnswer(sent(), media_type, headers=headers)
 
 
-def _gathered(parts: Iterator[bytes]) -> bytes:
+def _gather(parts: Iterator[bytes]) -> bytes:
     """Parts of a useful length together; none at the end."""
     gathered: list[bytes] = []
     n_bytes = 0

@@ -91,11 +91,11 @@ def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterato
                     schema=schema,
                 )
             )
-            yield _taken(sink)
-    yield _taken(sink)
+            yield _take(sink)
+    yield _take(sink)
 
 
-def _taken(sink: io.BytesIO) -> bytes:
+def _take(sink: io.BytesIO) -> bytes:
     """What was written since the last time."""
     content = sink.getvalue()
     sink.seek(0)

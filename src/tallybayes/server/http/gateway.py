@@ -82,7 +82,7 @@ class Gateway:
 
         try:
             with self._budget.share() as share:
-                await self._answered(call, share, scope, receive, send_with_headers)
+                await self._answer_call(call, share, scope, receive, send_with_headers)
         except ClientGoneError:
             status = status or 499  # as other servers log it: the client has closed the request
         except asyncio.CancelledError:
@@ -102,7 +102,7 @@ class Gateway:
             if logger.isEnabledFor(logging.INFO):
                 _log(call, scope, status, seconds)
 
-    async def _answered(self, call: Call, share: BodyShare, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_call(self, call: Call, share: BodyShare, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the route of a request answer it, within the limits."""
         service, settings = self._service, self._service.settings
         check_origin(scope, call.fields, settings)

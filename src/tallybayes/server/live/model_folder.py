@@ -74,7 +74,7 @@ class ModelFolder(Mapping[str, LiveModel]):
         """Whether models can be added and removed."""
         return self._lock is not None
 
-    def named(self, name: str) -> LiveModel:
+    def find(self, name: str) -> LiveModel:
         """The model with a name, or an error with a hint."""
         if (live := self._models.get(name)) is None:
             raise ParameterError("the name of a model", got=name, hint=did_you_mean(name, list(self), "models"))
@@ -118,7 +118,7 @@ class ModelFolder(Mapping[str, LiveModel]):
     def remove(self, name: str, *, if_version: int | None = None) -> None:
         """Close a model and remove its files; a VersionError if it has another version than the one that is given."""
         with self._changing:
-            live = self.named(name)
+            live = self.find(name)
             self._check_writable()
             _check_version(live, if_version)
             self._models = {other: other_model for other, other_model in self._models.items() if other != name}

@@ -33,7 +33,7 @@ class PredictedRows:
     def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:
         """Score all rows of a source; level: of the intervals, if they are asked for."""
         predicted = cls(snapshot)
-        for proba, ends in _scored_pieces(snapshot, source, level):
+        for proba, ends in _score_pieces(snapshot, source, level):
             predicted.add(proba, ends, keeps_proba=keeps_proba)
         return predicted
 
@@ -75,7 +75,7 @@ class PredictedRows:
             yield [None if code < 0 else labels[code] for code in codes.tolist()]
 
 
-def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
+def _score_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
     """P(class | row) of every piece, and its intervals if there is a level."""
     scorer, finish = snapshot.scorer, snapshot.posterior.write_proba
     if level is None:

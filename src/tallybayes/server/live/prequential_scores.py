@@ -80,7 +80,7 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     label, known = snapshot.state.schema.label, {key: code for code, key in enumerate(snapshot.classes)}
     scores, names = [], []
     try:
-        for table, log_score in _scored_tables(snapshot, data):
+        for table, log_score in _score_tables(snapshot, data):
             labels = snapshot.labels(table, label)
             codes = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
             scores.append(_of_log_score(snapshot, log_score, codes))
@@ -91,7 +91,7 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     return np.concatenate(scores) if scores else _NO_SCORES, names
 
 
-def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
+def _score_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
     """The rows in parts, each with the log score; without warnings, which nobody would read."""
     if isinstance(data, list) and (log_score := snapshot.log_score_of_few(data)) is not None:
         yield to_table(data), log_score

@@ -15,7 +15,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
+from tallybayes.server.http.request_rows import RequestRows, check_rows, read_object
 from tallybayes.server.live.change_request import Applied, ChangeKind, ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
@@ -182,7 +182,7 @@ async def decide(call: Call) -> Answer:
     rows = options.pop("rows", None)
     stored = None
     if rows is not None:
-        checked = checked_rows(rows, call.service.settings.max_rows)
+        checked = check_rows(rows, call.service.settings.max_rows)
         stored = await call.service.for_body(call.content, _write_json, checked)
     return await _commit(call, live, "decide", stored, settings=_rule(options, stored is not None))
 

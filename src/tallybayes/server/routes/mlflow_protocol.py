@@ -24,7 +24,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import CSV, RequestRows, checked_rows
+from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.service import LONG
 from tallybayes.server.http.strict_json import parse_json
@@ -132,14 +132,14 @@ def _rows(body: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str,
             raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
         return _name_values(value["data"], value.get("columns"), snapshot, most)
     if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
-        return checked_rows(value, most)
+        return check_rows(value, most)
     if isinstance(value, dict):
         lengths = {len(column) if isinstance(column, list) else 1 for column in value.values()}
         if len(lengths) > 1:
             raise DataError("columns of the same length", got=sorted(lengths))
         columns = {name: column if isinstance(column, list) else [column] for name, column in value.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return checked_rows(rows, most)
+        return check_rows(rows, most)
     return _name_values(value, None, snapshot, most)
 
 
@@ -155,7 +155,7 @@ def _name_values(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list
     for i, row in enumerate(data):
         if not isinstance(row, list) or len(row) != len(names):
             raise DataError(f"a row of {len(names)} values", got=row, row=i)
-    return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
+    return check_rows([dict(zip(names, row, strict=True)) for row in data], most)
 
 
 def _predictions(scored: PredictedRows, *, with_proba: bool) -> Iterator[list[Any]]:
