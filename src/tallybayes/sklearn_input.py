@@ -39,7 +39,7 @@ NO_TARGET = "no_validation"  # scikit-learn's value for "X only"; None is an err
 
 INTEGERS = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
 NUMBERS = INTEGERS | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
-_SMALL = 256  # rows of a frame that scikit-learn takes longer to check than the model to score
+_FEW_ROWS = 256  # rows of a frame that scikit-learn takes longer to check than the model to score
 _SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
 
 
@@ -95,7 +95,7 @@ def small_numeric_frame(estimator: Any, X: Any) -> NDArray[Any] | None:
 
     scikit-learn's checks would give the same, but take longer than scoring the rows.
     """
-    if not is_pandas_frame(X) or not 0 < len(X) <= _SMALL:
+    if not is_pandas_frame(X) or not 0 < len(X) <= _FEW_ROWS:
         return None
     names, kinds = vars(estimator).get("feature_names_in_"), set(X.dtypes)
     if names is None or len(kinds) != 1 or kinds.pop() not in NUMBERS or X.columns.tolist() != names.tolist():

@@ -18,7 +18,7 @@ tally predict films.tally new.csv --id title --proba
 tally predict films.tally new.csv --interval 0.95      # with credible intervals
 tally predict mail.tally new.csv --positive spam --threshold 0.9
 """
-_FEW = 1000
+_FEW_ROWS = 1000
 
 
 @reads
@@ -210,7 +210,7 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
     from tallybayes.cells.arrow import integers, strings
 
     are_texts = all(isinstance(label, str) for label in classes)
-    if are_texts and len(best) <= _FEW:
+    if are_texts and len(best) <= _FEW_ROWS:
         return strings([classes[code] if code >= 0 else None for code in best.tolist()], pa.string())
     labels = strings(classes, pa.string()) if are_texts else pa.array(classes)
     return labels.take(integers(best, answered))

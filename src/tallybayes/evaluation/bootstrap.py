@@ -19,7 +19,7 @@ from tallybayes.families.family import Floats
 __all__ = ["METRICS", "intervals"]
 
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
-_CELLS = 2**20  # weights held at a time: 8 MB
+_WEIGHTS_AT_ONCE = 2**20  # weights held at a time: 8 MB
 
 
 def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, tuple[float, float]]:
@@ -37,7 +37,7 @@ def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, t
 
 def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
     """How often each replicate draws each row, (rows, replicates), some replicates at a time."""
-    at_once = max(1, _CELLS // n_rows)
+    at_once = max(1, _WEIGHTS_AT_ONCE // n_rows)
     for start in range(0, n, at_once):
         weights = np.empty((min(at_once, n - start), n_rows))
         for replicate in weights:

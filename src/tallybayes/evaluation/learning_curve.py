@@ -34,7 +34,7 @@ from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
 
-_LEAST = 10  # rows of the smallest default size
+_LEAST_ROWS = 10  # rows of the smallest default size
 
 Rows = NDArray[np.int64]
 
@@ -128,7 +128,7 @@ def _sizes(requested: Iterable[int] | None, largest: int) -> list[int]:
     """The given sizes in ascending order, or by default 10, 20, 50, 100, ... and all rows."""
     if requested is None:
         steps = (first * 10**power for power in range(1, 12) for first in (1, 2, 5))
-        return [*(size for size in steps if _LEAST <= size <= largest * 0.8), largest]
+        return [*(size for size in steps if _LEAST_ROWS <= size <= largest * 0.8), largest]
     sizes = sorted({check_integer("each of the sizes", size, at_least=1) for size in requested})
     if not sizes or sizes[-1] > largest:
         raise ParameterError(f"sizes of at most {largest}, the number of training rows of a fold", got=sizes)

@@ -20,9 +20,9 @@ _PAIRS = 12  # pairs in the table
 _ROWS = 60  # columns in the tables of missing values and of drift
 _CLASSES = 12  # columns of the table of missing values; of more classes the most frequent
 _REASONS = 2  # columns that are named as the reason of a mistake
-_LEAST = 0.1  # decibans of a column that is named
+_LEAST_DECIBANS = 0.1  # decibans of a column that is named
 _WORDS = 3  # of a text that are named
-_FEW = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
+_LEAST_INFORMATION = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
 
 
 def add_mistakes(page: Page, context: ReportContext) -> None:
@@ -47,7 +47,8 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
 def _mistake(context: ReportContext, number: int, mistake: Mistake) -> list[str]:
     odds = mistake.explanation.log_odds(mistake.answer, mistake.label)
     decibans = {name: value * DECIBANS for name, value in odds.items() if name}
-    most = sorted((name for name in decibans if decibans[name] >= _LEAST), key=lambda name: -decibans[name])[:_REASONS]
+    clear = [name for name in decibans if decibans[name] >= _LEAST_DECIBANS]
+    most = sorted(clear, key=lambda name: -decibans[name])[:_REASONS]
     why = "; ".join(f"{name} = {_value(mistake, name)} ({signed(decibans[name])} dB)" for name in most)
     codes = [context.model.classes.index(label) for label in (mistake.answer, mistake.label)]
     place = len(context.data.examples) + number
@@ -80,7 +81,7 @@ def add_dependence(page: Page, context: ReportContext) -> None:
     if len(names) < 2 or not judged.n_rows:
         return
     pairs = dependent_pairs({name: judged.cells(name) for name in names}, judged.codes, names)
-    listed = [pair for pair in pairs if pair.information >= _FEW][:_PAIRS]
+    listed = [pair for pair in pairs if pair.information >= _LEAST_INFORMATION][:_PAIRS]
     sentence = (
         "Naive Bayes treats the columns as independent within each class; what two dependent columns say is counted "
         "twice, unless column weights, fitted by default, correct for it. Mutual information within the classes, of "

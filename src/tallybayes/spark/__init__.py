@@ -10,7 +10,7 @@ Spark is an optional dependency: `pip install tallybayes[spark]`; it needs Java 
 
 import re
 
-_LEAST = (4, 1)  # the first whose grouped Arrow functions take an iterator, and that has Arrow functions of columns
+_LEAST_VERSION = (4, 1)  # with grouped Arrow functions that take an iterator, and Arrow functions of columns
 _HINT = "pip install tallybayes[spark]"
 
 
@@ -29,8 +29,8 @@ def check_version(version: str | None = None) -> None:
             raise ImportError(f"tallybayes.spark needs pyspark: {_HINT}") from error
         version = pyspark.__version__
     numbers = re.findall(r"\d+", version)[:2]
-    if tuple(map(int, numbers)) < _LEAST:
-        needed = ".".join(map(str, _LEAST))
+    if tuple(map(int, numbers)) < _LEAST_VERSION:
+        needed = ".".join(map(str, _LEAST_VERSION))
         raise ImportError(f"tallybayes.spark needs pyspark {needed} or newer, got {version}: {_HINT}")
 
 

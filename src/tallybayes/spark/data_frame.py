@@ -21,7 +21,7 @@ __all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quote"]
 
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
-_LEAST = 1000
+_LEAST_ROWS = 1000
 _MORE = 1.02  # times the rows that are wanted, as Spark draws a share of the rows, which varies
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
 _OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
@@ -107,7 +107,7 @@ class SparkRows:
         vectors: columns of vectors whose sizes are needed; if none of these rows has one, there is a row more that has.
         """
         wanted = [name for name in self.types if names is None or name in names]
-        n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
+        n_rows = max(_LEAST_ROWS, min(SAMPLE, _CELLS // max(len(wanted), 1)))
         with on_driver():
             rows = self.df.select(*self._sampled_columns(wanted))
             sampled = rows.limit(n_rows).toArrow()

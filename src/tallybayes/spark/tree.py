@@ -27,7 +27,7 @@ __all__ = ["WIDTHS", "Mapped", "on_driver", "reduce_partitions"]
 
 WIDTHS = (32,)  # values that are left after each level of the tree
 _COLUMNS = "number int, value binary, error string"
-_MOST = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
+_MOST_BYTES = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
 
 Batches = Iterator[pa.RecordBatch]
 Mapped = Callable[[int, Batches], bytes]  # of the number of a partition and its rows
@@ -151,7 +151,7 @@ class _ValueRows:
         """A value or the error about the data that it raised, as a row."""
         try:
             content = value()
-            if len(content) > _MOST:
+            if len(content) > _MOST_BYTES:
                 hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
                 raise EngineError("a sum of less than 2 GB", got=Described(f"{len(content):,} bytes"), hint=hint)
         except TallyError as error:

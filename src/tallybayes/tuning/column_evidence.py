@@ -35,7 +35,7 @@ from tallybayes.weights.weight_fit import losses_of
 
 __all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sample_rows"]
 
-_FEW = 8  # classes up to which a loop over the classes is faster
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 _FOLDS = 5
 
 
@@ -65,7 +65,7 @@ def _bound(scores: Floats) -> Floats:
 
 def _greatest(scores: Floats) -> Floats:
     """The maximum of every row; by a loop over the classes if there are few."""
-    if scores.shape[1] > _FEW:
+    if scores.shape[1] > _FEW_CLASSES:
         return np.asarray(scores.max(axis=1))
     return np.asarray(functools.reduce(np.maximum, scores.T))
 

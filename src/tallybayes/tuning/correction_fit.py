@@ -31,7 +31,7 @@ from tallybayes.weights.weight_fit import losses_of
 __all__ = ["correct_tokens", "fit_token_corrections"]
 
 _DOCUMENTS = 20_000  # at most; more take longer and hardly change the corrections
-_LEAST = 100  # documents
+_LEAST_DOCUMENTS = 100  # documents
 _IN = 2  # documents that a token must be in
 _VALUES = 2**19  # tokens x classes at most: the most frequent tokens; they are part of the model file
 _STRENGTHS = (2.0, 1.0, 0.5, 0.25, 0.1)  # of the shrinkage, for documents whose amounts have a mean square sum of 1
@@ -223,7 +223,7 @@ def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weig
             return None
         base = model.leave_one_out(sample, label=label, sample_weight=sample_weight, calibrated=False)
         parts.append((bags, np.maximum(base, -_FAR), codes[rows], weights[rows]))
-    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST:
+    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST_DOCUMENTS:
         return None
     lengths = np.concatenate([np.diff(bags.indptr) for bags, _, _, _ in parts])
     slots = np.concatenate([bags.tokens for bags, _, _, _ in parts]).astype(np.int64)

@@ -36,7 +36,7 @@ from tallybayes.weights.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
-_LEAST = 10  # rows of the leave-one-out sample
+_LEAST_ROWS = 10  # rows of the leave-one-out sample
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def importance(
     >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in found.columns]
     [('fever', 0.31, 150), ('coin', -0.0, -6)]
     """
-    rows, seed = check_integer("rows", rows, at_least=_LEAST), check_integer("seed", seed, at_least=0)
+    rows, seed = check_integer("rows", rows, at_least=_LEAST_ROWS), check_integer("seed", seed, at_least=0)
     if len(model.classes) < 2:
         raise DataError("a model of at least two classes", got=model.classes)
     source = to_source(data)

@@ -24,7 +24,7 @@ from tallybayes.storage.model_file import state_to_bytes
 __all__ = ["LogProof", "prove"]
 
 _ONE_BY_ONE = 20_000  # events up to which each is applied alone; that takes about a millisecond each
-_SMALL = 64  # rows of a group beyond
+_SMALL_GROUP = 64  # rows of a group beyond
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
         last = log.last_id
         expected = _bytes(history.state_after(last, progress=progress))
         few = last - history.base_event <= _ONE_BY_ONE
-        other = _bytes(history.state_after(last, group_rows=1 if few else _SMALL, progress=progress))
+        other = _bytes(history.state_after(last, group_rows=1 if few else _SMALL_GROUP, progress=progress))
         if other != expected:
             raise FileError("replaying the log in two ways gives different models", file=files.log)
         snapshot, event = _compare_snapshot(files, history, expected)
@@ -78,7 +78,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
                 "events": last,
                 "folded": history.base_event,
                 "undone": len(live_events(log.undoing())[0]),
-                "second_way": "one event after the other" if few else f"in groups of {_SMALL} rows",
+                "second_way": "one event after the other" if few else f"in groups of {_SMALL_GROUP} rows",
                 "snapshot": snapshot,
                 "snapshot_event": event,
                 "bytes": len(expected),

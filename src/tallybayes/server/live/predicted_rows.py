@@ -13,9 +13,9 @@ from tallybayes.families.family import Floats
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source
 
-__all__ = ["FEW", "PredictedRows"]
+__all__ = ["FEW_ROWS", "PredictedRows"]
 
-FEW = 64  # rows that are scored at once, without a change of threads
+FEW_ROWS = 64  # rows that are scored at once, without a change of threads
 _WIDE = 10_000  # columns of a row, some milliseconds
 _SHORT = 4000  # characters of a text, or members of a list: some tenths of a millisecond
 
@@ -43,7 +43,7 @@ class PredictedRows:
 
         A row of numbers and categories takes microseconds, one with tags or a short text some tenths of a millisecond.
         """
-        if len(rows) > FEW or any(len(row) > _WIDE for row in rows):
+        if len(rows) > FEW_ROWS or any(len(row) > _WIDE for row in rows):
             return None
         log_score = snapshot.log_score_of_few(rows) if rows else np.zeros((0, len(snapshot.classes)))
         predicted = cls(snapshot)

@@ -26,7 +26,7 @@ __all__ = ["routes"]
 
 routes = Routes("Events", "/v1/models/{model}")
 
-_MOST = 1000  # events of one answer
+_MOST_EVENTS = 1000  # events of one answer
 _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
 _LOOK = 1.0  # seconds between looks whether the model is still there
 _PARQUET = "application/vnd.apache.parquet"
@@ -43,7 +43,7 @@ _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
     parameters=[
         query("after", "Only events after this one, the oldest first.", _NUMBER),
         query("before", "Only events before this one.", _NUMBER),
-        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 100}),
+        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST_EVENTS, "default": 100}),
         query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
         query("who", "Only events of this sender.", {"type": "string"}),
     ],
@@ -55,8 +55,8 @@ async def list_events(call: Call) -> Answer:
     after, before = call.integer("after"), call.integer("before")
     limit = call.integer("limit")
     limit = 100 if limit is None else limit
-    if not 1 <= limit <= _MOST:
-        raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
+    if not 1 <= limit <= _MOST_EVENTS:
+        raise HttpError.of(422, f"limit: from 1 to {_MOST_EVENTS:,}", got=limit)
     kind, who = call.query_params.get("kind"), call.query_params.get("who")
     if kind is not None and kind not in _KINDS:
         raise HttpError.of(422, f"kind: {', '.join(_KINDS)}", got=kind)

@@ -8,6 +8,7 @@ are {"error": message}, as the protocol says.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +22,13 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.live.predicted_rows import FEW, PredictedRows
+from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
 from tallybayes.version import __version__
 
@@ -127,19 +129,16 @@ async def oip_infer(call: Call) -> Answer:
     _check_version(call, published)
     inference = await call.service.for_body(call.content, _Inference.of, call)
     published.snapshot.require_classes()
-    few = PredictedRows.of_few(published.snapshot, inference.rows()) if inference.n_rows <= FEW else None
-    if few is not None:
-        return _response(call, live, published, few, inference)
     cost = int("predict_proba" in inference.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
-
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        source = RowPieces.of_columns(inference.columns, inference.n_rows, limit)
-        scored = PredictedRows.of(published.snapshot, source, keeps_proba=bool(cost))
-        return _response(call, live, published, scored, inference)
-
-    return await call.service.in_thread(work)
+    return await answer_predictions(
+        call.service,
+        published.snapshot,
+        inference.rows() if inference.n_rows <= FEW_ROWS else None,
+        lambda: nullcontext(RowPieces.of_columns(inference.columns, inference.n_rows, limit)),
+        lambda scored: _response(call, live, published, scored, inference),
+        keeps_proba=bool(cost),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tallybayes.errors import DataError, Described
@@ -24,6 +25,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.service import LONG
@@ -31,6 +33,7 @@ from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
+from tallybayes.tables.source import Source
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
@@ -79,19 +82,14 @@ async def invocations(call: Call) -> Answer:
         facts = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
         return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
-    if kind == JSON and len(call.content) <= LONG:
-        few = PredictedRows.of_few(snapshot, _rows(body, snapshot, most))
-        if few is not None:
-            return answer(few)
+    few = _rows(body, snapshot, most) if kind == JSON and len(call.content) <= LONG else None
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most))
-        with rows.opened(limit, snapshot.state.schema) as source:
-            return answer(PredictedRows.of(snapshot, source, keeps_proba=with_proba))
+    def opened() -> AbstractContextManager[Source]:
+        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
+        return rows.opened(limit, snapshot.state.schema)
 
-    return await call.service.in_thread(work)
+    return await answer_predictions(call.service, snapshot, few, opened, answer, keeps_proba=with_proba)
 
 
 def _params(body: Any) -> dict[str, Any]:

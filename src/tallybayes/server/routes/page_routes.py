@@ -16,10 +16,10 @@ from tallybayes.formatting import json_text
 from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.server.events.event_rows import JSON
-from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer import Answer, Headers
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Register, Routes
+from tallybayes.server.http.endpoint import Register, Routes, unless_current
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.service import Service
@@ -88,15 +88,6 @@ def _columns(model: Model) -> dict[str, Any]:
 _COLUMNS, _NOMOGRAM, _IMPORTANCE = _Kept(_columns), _Kept(_nomogram), _Kept(expected_importance)
 
 
-async def _kept_answer(call: Call, kept: _Kept) -> Answer:
-    live = call.live
-    published = live.current
-    headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
-    if call.has_current(live, published):
-        return Answer(b"", status=304, headers=headers)
-    return Answer(await kept.answer(call.service, live, published), headers=headers)
-
-
 @_add_kept(
     "/columns",
     "Columns as fields of a form",
@@ -105,21 +96,24 @@ async def _kept_answer(call: Call, kept: _Kept) -> Answer:
     intervals={"type": "boolean"},
     charts={"type": "boolean"},
 )
-async def read_columns(call: Call) -> Answer:
+@unless_current
+async def read_columns(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """For each column how a value is entered, the range or the most frequent values, and its distribution by class."""
-    return await _kept_answer(call, _COLUMNS)
+    return Answer(await _COLUMNS.answer(call.service, live, published), headers=headers)
 
 
 @_add_kept("/nomogram", "Nomogram", classes={"type": "array", "items": {"type": "string"}}, rulers=_OBJECTS)
-async def read_nomogram(call: Call) -> Answer:
+@unless_current
+async def read_nomogram(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """What each value of each column adds to the log score, and the log of the prior."""
-    return await _kept_answer(call, _NOMOGRAM)
+    return Answer(await _NOMOGRAM.answer(call.service, live, published), headers=headers)
 
 
 @_add_kept("/importance", "Importance of columns", rows={"type": "integer"}, columns=_OBJECTS)
-async def read_importance(call: Call) -> Answer:
+@unless_current
+async def read_importance(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """From the model alone: information and gain in nats, on rows drawn from it; `reason` if it cannot be sampled."""
-    return await _kept_answer(call, _IMPORTANCE)
+    return Answer(await _IMPORTANCE.answer(call.service, live, published), headers=headers)
 
 
 @routes.add(

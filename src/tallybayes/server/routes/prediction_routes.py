@@ -26,6 +26,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
@@ -66,21 +67,19 @@ async def predict(call: Call) -> Answer:
     if not isinstance(request.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=request.options["probabilities"])
     kind, level = answer_format(call, request.media_type), _level(request.options)
-    few = PredictedRows.of_few(snapshot, request.rows) if request.rows is not None and level is None else None
-    if few is not None:
-        return _answer(call, live, published, few, kind, request.options)
     keeps_proba = kind != JSON or request.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
-
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        with request.opened(limit, snapshot.state.schema) as source:
-            scored = PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba)
-        return _answer(call, live, published, scored, kind, request.options)
-
-    return await call.service.in_thread(work)
+    return await answer_predictions(
+        call.service,
+        snapshot,
+        request.rows if level is None else None,
+        lambda: request.opened(limit, snapshot.state.schema),
+        lambda scored: _answer(call, live, published, scored, kind, request.options),
+        level=level,
+        keeps_proba=keeps_proba,
+    )
 
 
 def _answer(
