@@ -38,14 +38,14 @@ def write_file(path: Path, data: bytes, what: str, *, private: bool = False) -> 
 
     private: a file that is new can be read by its owner only.
     """
-    with replacing(path, what, private=private) as file, _described(path, what):
+    with replacing(path, what, private=private) as file, _describe_errors(path, what):
         file.write(data)
 
 
 @contextlib.contextmanager
 def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the body ends without an exception."""
-    with _described(path, what):
+    with _describe_errors(path, what):
         target = os.path.realpath(os.fsdecode(path))
         present = os.stat(path) if os.path.lexists(target) or os.path.exists(path) else None
         if present is None or stat.S_ISREG(present.st_mode):
@@ -57,7 +57,7 @@ def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[Binar
         with file:
             yield file
             if temporary is not None:
-                with _described(path, what):
+                with _describe_errors(path, what):
                     _finish(file, temporary, target, mode)
     except BaseException:
         if temporary is not None:
@@ -70,7 +70,7 @@ def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[Binar
 def replaced_files() -> list[str]:
     """Return the paths that this process has replaced, for a message after an interrupt."""
     present = {path: os.stat(path) for path in _renamed if os.path.exists(path)}
-    return [path for path, found in present.items() if os.path.samestat(found, _renamed[path])]
+    return [path for path, facts in present.items() if os.path.samestat(facts, _renamed[path])]
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -79,7 +79,7 @@ def reason(error: OSError | ValueError) -> str:
 
 
 @contextlib.contextmanager
-def _described(path: Path, what: str) -> Iterator[None]:
+def _describe_errors(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:

@@ -97,20 +97,20 @@ class Client:
 
     def predict(self, data: TableLike) -> NDArray[Any]:
         """The label of every row; None where the decision rule abstains."""
-        found = self._ask("predict", {**rows_body(data), "probabilities": False})
-        labels = found["predictions"]
+        answer = self._ask("predict", {**rows_body(data), "probabilities": False})
+        labels = answer["predictions"]
         whole = None not in labels and len({type(label) for label in labels}) <= 1
         return np.array(labels) if whole else np.array(labels, object)
 
     def predict_proba(self, data: TableLike) -> NDArray[np.float64]:
         """P(class | row), (rows, classes), the classes as in `classes`."""
-        found = self._ask("predict", rows_body(data))
-        return np.array(found["probabilities"], np.float64).reshape(-1, len(found["classes"]))
+        answer = self._ask("predict", rows_body(data))
+        return np.array(answer["probabilities"], np.float64).reshape(-1, len(answer["classes"]))
 
     def predict_interval(self, data: TableLike, level: float = 0.95) -> NDArray[np.float64]:
         """Credible intervals of P(class | row), (rows, classes, 2)."""
-        found = self._ask("predict", {**rows_body(data), "interval": level})
-        return np.array(found["intervals"], np.float64).reshape(-1, len(found["classes"]), 2)
+        answer = self._ask("predict", {**rows_body(data), "interval": level})
+        return np.array(answer["intervals"], np.float64).reshape(-1, len(answer["classes"]), 2)
 
     def predict_one(self, row: RowLike) -> Any:
         """The label of a single row, a dict."""
@@ -118,8 +118,8 @@ class Client:
 
     def predict_proba_one(self, row: RowLike) -> dict[Any, float]:
         """P(class | row) of a single row, by label."""
-        found = self._ask("predict", {"row": dict(row)})
-        return dict(zip(found["classes"], found["probabilities"][0], strict=True))
+        answer = self._ask("predict", {"row": dict(row)})
+        return dict(zip(answer["classes"], answer["probabilities"][0], strict=True))
 
     def explain_as_dicts(self, data: TableLike) -> list[dict[str, Any]]:
         """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
@@ -127,8 +127,8 @@ class Client:
 
     def evaluate_as_dict(self, data: TableLike, *, leave_one_out: bool | None = None) -> dict[str, Any]:
         """The evaluation of the model on labelled rows, as `Evaluation.to_dict`; leave_one_out as in `tb.evaluate`."""
-        given = {} if leave_one_out is None else {"leave_one_out": leave_one_out}
-        return self._ask("evaluate", {"rows": row_dicts(data)} | given)
+        options = {} if leave_one_out is None else {"leave_one_out": leave_one_out}
+        return self._ask("evaluate", {"rows": row_dicts(data)} | options)
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """Rows drawn from the model, as an Arrow table; the label is the first column."""
@@ -148,8 +148,8 @@ class Client:
     @property
     def class_counts(self) -> dict[Any, float]:
         """Rows (or their weight) learned per label."""
-        found = self._get("")
-        return dict(zip(found["classes"], found["class_counts"], strict=True))
+        facts = self._get("")
+        return dict(zip(facts["classes"], facts["class_counts"], strict=True))
 
     @property
     def version(self) -> int:
@@ -231,9 +231,9 @@ class Client:
     def set_decision(self, decision: Decision | None) -> RemoteChange:
         """Set the decision rule; None: the most probable class."""
         rule = decision or Decision()
-        given = {"positive": rule.positive, "threshold": rule.threshold, "costs": _by_name(rule.costs or None)}
-        given = {name: value for name, value in given.items() if value is not None}
-        return self._change("PUT", "decision", {**given, "abstain": rule.abstain}, None, None)
+        settings = {"positive": rule.positive, "threshold": rule.threshold, "costs": _by_name(rule.costs or None)}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        return self._change("PUT", "decision", {**settings, "abstain": rule.abstain}, None, None)
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
@@ -249,7 +249,7 @@ class Client:
     def model(self) -> str:
         """The name of the model."""
         if self._model is None:
-            names = [one["name"] for one in self.models()]
+            names = [model["name"] for model in self.models()]
             if len(names) != 1:
                 hint = f"Client(url, model=NAME); the models are {', '.join(names) or 'none yet'}"
                 raise ParameterError("the name of a model, as the server has not exactly one", got=None, hint=hint)
@@ -293,9 +293,9 @@ class Client:
             headers["If-Match"] = f'"{quote(self.model, safe="")}-{if_version}"'
         table = body.get("rows")
         content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (packed_json(body), _JSON)
-        found = json.loads(self._reply(method, self._path(verb), content, headers).body)
-        known = {field.name: found[field.name] for field in fields(RemoteChange)}
-        return RemoteChange(**known | {"notes": tuple(found["notes"])})
+        answer = json.loads(self._reply(method, self._path(verb), content, headers).body)
+        known = {field.name: answer[field.name] for field in fields(RemoteChange)}
+        return RemoteChange(**known | {"notes": tuple(answer["notes"])})
 
     def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         content = None if body is None else packed_json(body)
@@ -304,13 +304,13 @@ class Client:
 
     def _reply(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> _Reply:
         """Send a request, again if need be; an error of the library unless it succeeds."""
-        own = {"User-Agent": f"tallybayes/{__version__}", **headers}
+        sent = {"User-Agent": f"tallybayes/{__version__}", **headers}
         if self._key is not None:
-            own["Authorization"] = f"Bearer {self._key}"
+            sent["Authorization"] = f"Bearer {self._key}"
         failure: Exception | None = None
         for pause in [*_pauses(self._retries), None]:
             try:
-                reply = self._send(method, self._root + path, content, own)
+                reply = self._send(method, self._root + path, content, sent)
             except (OSError, http.client.HTTPException) as error:
                 failure = error
                 self.close()
@@ -348,7 +348,7 @@ def _by_name(costs: Mapping[Any, Any] | None) -> dict[str, dict[str, float]] | N
     if costs is None:
         return None
     nested = Decision(costs=costs).costs.items()
-    return {shown(true): {shown(answered): cost for answered, cost in own.items()} for true, own in nested}
+    return {shown(true): {shown(answered): cost for answered, cost in by_answer.items()} for true, by_answer in nested}
 
 
 def _pauses(n: int) -> Iterator[float]:
@@ -373,10 +373,10 @@ def _error(reply: _Reply) -> TallyError:
         return ServerError("an answer", got=Described(f"status {reply.status}: {text}"))
     name = str(facts.get("type", "")).removeprefix(_TYPE)
     kind = ServerError if reply.status >= 500 else _KINDS.get(name, ParameterError)
-    given = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
+    details = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
     if "got" in facts:
-        given["got"] = Described(facts["got"])
-    error = kind(facts["expected"], **given)
+        details["got"] = Described(facts["got"])
+    error = kind(facts["expected"], **details)
     error.status, error.request_id = reply.status, facts.get("request_id")  # type: ignore[attr-defined]
     return error
 

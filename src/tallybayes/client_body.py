@@ -37,8 +37,8 @@ def dicts_of_arrow(table: bytes) -> list[dict[str, Any]]:
     """A stream of Arrow as a list of dicts."""
     import pyarrow as pa
 
-    found = pa.ipc.open_stream(table).read_all().to_pylist()
-    return [{name: None if value != value else value for name, value in row.items()} for row in found]
+    rows = pa.ipc.open_stream(table).read_all().to_pylist()
+    return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
 def _arrow(data: Any) -> bytes:
@@ -51,10 +51,10 @@ def _arrow(data: Any) -> bytes:
     columns = {
         name: pa.array(raw) if not isinstance(raw, pa.ChunkedArray) else raw for name, raw in table.columns.items()
     }
-    made = pa.table(columns)
+    arrow_table = pa.table(columns)
     sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, made.schema) as writer:
-        writer.write_table(made)
+    with pa.ipc.new_stream(sink, arrow_table.schema) as writer:
+        writer.write_table(arrow_table)
     return sink.getvalue()
 
 

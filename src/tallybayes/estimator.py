@@ -90,7 +90,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
             weights = check_weights(sample_weight, len(labels.codes))
-            self.model_ = self._fitted(X, labels, weights, is_tuned=self._is_tuned(labels, weights))
+            self.model_ = self._fit_model(X, labels, weights, is_tuned=self._is_tuned(labels, weights))
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
@@ -111,20 +111,20 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         X, self._form = read_input(self, X, None if first else self._form)
         if classes is not None:
             self._classes_given = _check_partial_fit_first_call(self, classes) or self._classes_given
-        found, labels = self._labels(X, y)
+        classes_of_rows, labels = self._labels(X, y)
         if first and classes is None:
-            self.classes_ = found
+            self.classes_ = classes_of_rows
             self._classes_given = False
         known = self.classes_.tolist()
         new = positions(labels.keys, known) < 0
         if new.any() and self._classes_given:
-            refuse_labels(found[new], self.classes_)
+            refuse_labels(classes_of_rows[new], self.classes_)
         if new.any():
-            self.classes_ = np.asarray(merge_keys(known, labels.keys), np.result_type(self.classes_, found))
+            self.classes_ = np.asarray(merge_keys(known, labels.keys), np.result_type(self.classes_, classes_of_rows))
         weights = check_weights(sample_weight, len(labels.codes))
         if first:
             column_weights = None if isinstance(self.column_weights, str) else self.column_weights
-            model = self._fitted(X, labels, weights, column_weights=column_weights, class_weight=None)
+            model = self._fit_model(X, labels, weights, column_weights=column_weights, class_weight=None)
             self.model_ = model.with_settings(class_weight=self.class_weight)  # of classes that may appear later
         else:
             label: Any = labels  # a private kind of array, which has its classes already
@@ -144,19 +144,19 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         codes = labels.codes if weights is None else labels.codes[weights > 0]
         return len(codes) >= LEAST_ROWS and len(np.unique(codes)) > 1
 
-    def _fitted(
+    def _fit_model(
         self, X: Any, labels: Labels, sample_weight: Floats | None, *, is_tuned: bool = False, **changes: Any
     ) -> Model:
         """A model with the options of the estimator, some of them changed; a default gives way to the preset."""
         options = {name: getattr(self, name) for name in OPTIONS}
         options = {name: value for name, value in options.items() if value is not OPTIONS[name].default} | changes
         if self._form.kind == "texts" and self.families is None and self.schema is None:
-            found = propose(TEXT, X.columns[TEXT], Histogram())
-            options["families"] = {TEXT: found.family if found.is_text else Text()}
+            proposal = propose(TEXT, X.columns[TEXT], Histogram())
+            options["families"] = {TEXT: proposal.family if proposal.is_text else Text()}
         if is_tuned:
             options.pop("column_weights", None)
-            own = np.asarray(labels.keys)[labels.codes]
-            return tune(X, own, sample_weight=sample_weight, **options).model
+            y = np.asarray(labels.keys)[labels.codes]
+            return tune(X, y, sample_weight=sample_weight, **options).model
         label: Any = labels
         return fit(X, label, sample_weight=sample_weight, **options)
 
@@ -190,15 +190,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row) of every row, (rows, classes)."""
-        return self._placed(self._known_model().predict_proba(self._read(X)), 0.0)
+        return self._place(self._known_model().predict_proba(self._read(X)), 0.0)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Log P(class | row) of every row, (rows, classes)."""
-        return self._placed(self._known_model().predict_log_proba(self._read(X)), -np.inf)
+        return self._place(self._known_model().predict_log_proba(self._read(X)), -np.inf)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Log P(class, row) of every row, (rows, classes), without column weights, as in scikit-learn."""
-        return self._placed(self._known_model().log_joint(self._read(X)), -np.inf)
+        return self._place(self._known_model().log_joint(self._read(X)), -np.inf)
 
     def score_samples(self, X: Any) -> Floats:
         """Log p(row) of every row: low for rows that are unlike the training rows."""
@@ -209,7 +209,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
         return self.model_
 
-    def _placed(self, scores: Floats, absent: float) -> Floats:
+    def _place(self, scores: Floats, absent: float) -> Floats:
         """Scores by the classes of the estimator: some that `partial_fit` was given may have no rows yet."""
         if scores.shape[1] == len(self.classes_):
             return scores

@@ -48,9 +48,9 @@ def read_input(estimator: Any, X: Any, fitted: InputForm | None = None) -> tuple
         return Table(len(texts), {TEXT: texts}), InputForm("texts")
     if fitted is not None and fitted.kind == "frame" and (few := small_numeric_frame(estimator, X)) is not None:
         return Table(len(few), dict(zip(fitted.names, few.T, strict=True)), matrix=few), fitted
-    data = _checked(estimator, X, reset=fitted is None)
+    data = _check(estimator, X, reset=fitted is None)
     form = _form(data)
-    return (data, form) if fitted is None else (_converted(estimator, data, form, fitted), fitted)
+    return (data, form) if fitted is None else (_convert(estimator, data, form, fitted), fitted)
 
 
 def _texts(X: Any) -> Any:
@@ -67,18 +67,18 @@ def _texts(X: Any) -> Any:
     return list(X) if present and all(isinstance(value, str) for value in present) else None
 
 
-def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _check(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a matrix or a table; the number and the names of its columns are stored (`reset`) or compared."""
     if is_plain(X, sparse=True):
         return check_matrix(estimator, X, reset=reset, sparse=True)[0]
     if is_frame(X):
-        return _checked_frame(estimator, X, reset=reset)
+        return _check_frame(estimator, X, reset=reset)
     if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, object)  # numbers among texts stay numbers
     return check_matrix(estimator, X, reset=reset, sparse=True, dtype=None)[0]
 
 
-def _checked_frame(estimator: Any, X: Any, *, reset: bool) -> Table:
+def _check_frame(estimator: Any, X: Any, *, reset: bool) -> Table:
     X = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     table = to_table(X)
@@ -98,7 +98,7 @@ def _form(data: Any) -> InputForm:
     return InputForm("matrix" if isinstance(data, np.ndarray) else "sparse matrix")
 
 
-def _converted(estimator: Any, data: Any, form: InputForm, fitted: InputForm) -> Any:
+def _convert(estimator: Any, data: Any, form: InputForm, fitted: InputForm) -> Any:
     """Data in the form that the estimator was fitted on; columns of frames with the same names match by name."""
     if fitted.kind == "texts":
         raise ValueError(f"{type(estimator).__name__} was fitted on texts: expected a list of texts, got a {form.kind}")

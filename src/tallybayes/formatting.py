@@ -95,10 +95,10 @@ def printable(text: str, keep: str = "") -> str:
     >>> print(printable("red\x1b[31m\n"))
     red\x1b[31m\n
     """
-    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else _escaped(found[0]), text)
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
@@ -155,7 +155,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
     {"p": null, "label": "ü\u009b"}
     """
     text = json.dumps(finite_json(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
-    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    return _UNPRINTABLE.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text)
 
 
 def _json_key(key: Any) -> Any:

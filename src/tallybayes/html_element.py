@@ -28,10 +28,10 @@ class Markup(str):
 
 def tag(name: str, /, *content: Any, **attributes: Any) -> Markup:
     """An element. In names of attributes a final underscore is dropped, others become dashes; True has no value."""
-    given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    written = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     if name in _VOID:
-        return Markup(f"<{name}{given}>")
-    return Markup(f"<{name}{given}>{join(content)}</{name}>")
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(content)}</{name}>")
 
 
 def join(parts: Iterable[Any]) -> Markup:

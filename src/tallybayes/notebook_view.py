@@ -55,14 +55,14 @@ class TextGrid:
         right = [bool(shown) and all(is_numeric_text(row[i]) for row in shown) for i in range(len(self.header))]
         bars = [] if self.bar is None else _bars([row[self.bar] for row in shown])
         head = [
-            tag("th", printable(name), scope="col", style=_CELL + _aligned(to_right=to_right))
+            tag("th", printable(name), scope="col", style=_CELL + _align(to_right=to_right))
             for name, to_right in zip(self.header, right, strict=True)
         ]
         body = [
             tag(
                 "tr",
                 *(
-                    tag("td", printable(cell), style=_CELL + _aligned(to_right=to_right))
+                    tag("td", printable(cell), style=_CELL + _align(to_right=to_right))
                     for cell, to_right in zip(row, right, strict=True)
                 ),
                 *([tag("td", bars[i], style=_CELL)] if bars else []),
@@ -135,7 +135,7 @@ def _text(text: str) -> Markup:
     return tag("pre", printable(text, keep="\n"), style=style)
 
 
-def _aligned(*, to_right: bool) -> str:
+def _align(*, to_right: bool) -> str:
     return "text-align:right;white-space:nowrap;" if to_right else "text-align:left;"
 
 

@@ -56,8 +56,10 @@ _MARGIN = 0.06  # around the data, as a share of its range
 
 def densities(model: Model, column: str) -> Chart:
     """The distribution of a column in each class: densities of numbers, bars of values, words with most evidence."""
-    one = column_chart_data(_model(model), column)
-    return model_charts.column_chart(one, colour_order([shown(label) for label in _model(model).classes], one.classes))
+    chart = column_chart_data(_model(model), column)
+    return model_charts.column_chart(
+        chart, colour_order([shown(label) for label in _model(model).classes], chart.classes)
+    )
 
 
 def evidence(explanation: Explanation, positive: Any = None, against: Any = None) -> Chart:
@@ -113,9 +115,13 @@ def importance(found: Importance | Mapping[str, float], measure: str = "gain") -
     """
     if measure not in ("gain", "information"):
         raise ParameterError("measure 'gain' or 'information'", got=measure)
-    given = {one.column: getattr(one, measure) for one in found.columns} if isinstance(found, Importance) else found
-    order = sorted(given, key=lambda name: -given[name])
-    return model_charts.importance([{"column": str(name), "importance": float(given[name])} for name in order])
+    values = (
+        {column.column: getattr(column, measure) for column in found.columns}
+        if isinstance(found, Importance)
+        else found
+    )
+    order = sorted(values, key=lambda name: -values[name])
+    return model_charts.importance([{"column": str(name), "importance": float(values[name])} for name in order])
 
 
 def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
@@ -128,8 +134,8 @@ def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
 
 def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measure: str = "error") -> Chart:
     """A measure ("error" or "log_loss") against the number of training rows, a line for each model."""
-    given = comparison.rows if isinstance(comparison, Comparison) else comparison
-    rows = [{"model": row["model"], "rows": row["size"], "value": row[measure]} for row in given]
+    curves = comparison.rows if isinstance(comparison, Comparison) else comparison
+    rows = [{"model": row["model"], "rows": row["size"], "value": row[measure]} for row in curves]
     return evaluation_charts.learning_curves(rows, measure.replace("_", " "))
 
 
@@ -183,8 +189,8 @@ class BoundaryDisplay(_Display):
         def proba(grid: Floats) -> Floats:
             full = np.full((len(grid), values.shape[1]), np.nan)
             full[:, places] = grid
-            given = full if frame is None else type(frame)(full, columns=frame.columns)
-            return np.asarray(estimator.predict_proba(given))
+            points_of_grid = full if frame is None else type(frame)(full, columns=frame.columns)
+            return np.asarray(estimator.predict_proba(points_of_grid))
 
         classes = [shown(label) for label in np.asarray(estimator.classes_).tolist()]
         titles = tuple(str(names[place]) if frame is not None else f"x{place}" for place in places)
@@ -201,11 +207,11 @@ class DensitiesDisplay(_Display):
         return cls(densities(_model(estimator), column))
 
 
-def _model(given: Any) -> Model:
-    found = getattr(given, "model_", given)
-    if not isinstance(found, Model):
-        raise ParameterError("a model, or a fitted NaiveBayesClassifier", got=given)
-    return found
+def _model(fitted: Any) -> Model:
+    model = getattr(fitted, "model_", fitted)
+    if not isinstance(model, Model):
+        raise ParameterError("a model, or a fitted NaiveBayesClassifier", got=fitted)
+    return model
 
 
 def _labels(evaluation: Evaluation, positive: Any) -> list[Any]:
@@ -215,13 +221,13 @@ def _labels(evaluation: Evaluation, positive: Any) -> list[Any]:
     if len(evaluation.classes) == 2:
         return evaluation.classes[1:]
     rows = {row["class"]: row["rows"] for row in evaluation.per_class()}
-    most = sorted(rows, key=lambda one: -rows[one])[:CLASSES]
-    return [one for one in evaluation.classes if one in most and rows[one]]
+    most = sorted(rows, key=lambda label: -rows[label])[:CLASSES]
+    return [label for label in evaluation.classes if label in most and rows[label]]
 
 
 def _name_classes(evaluation: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
-    names = [shown(one) for one in labels]
-    return names, colour_order([shown(one) for one in evaluation.classes], names)
+    names = [shown(label) for label in labels]
+    return names, colour_order([shown(label) for label in evaluation.classes], names)
 
 
 def _draw_boundary(

@@ -39,7 +39,7 @@ NO_TARGET = "no_validation"  # scikit-learn's value for "X only"; None is an err
 
 INTEGERS = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
 NUMBERS = INTEGERS | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
-_SMALL = 256  # rows of a frame that scikit-learn takes longer to check than the model to score
+_FEW_ROWS = 256  # rows of a frame that scikit-learn takes longer to check than the model to score
 _SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
 
 
@@ -83,8 +83,8 @@ def check_matrix(
     if few is not None and few.dtype in plain and (y is NO_TARGET or _is_plain_target(y, len(few))):
         return few, y
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
-    found = validate_data(estimator, X, y, reset=reset, **options)
-    X, y = (found, y) if y is NO_TARGET else found
+    checked = validate_data(estimator, X, y, reset=reset, **options)
+    X, y = (checked, y) if y is NO_TARGET else checked
     if is_sparse(X) and X.dtype not in _SPARSE:
         X = X.astype(np.int64 if np.can_cast(X.dtype, np.int64) else np.float64)
     return X, y
@@ -95,7 +95,7 @@ def small_numeric_frame(estimator: Any, X: Any) -> NDArray[Any] | None:
 
     scikit-learn's checks would give the same, but take longer than scoring the rows.
     """
-    if not is_pandas_frame(X) or not 0 < len(X) <= _SMALL:
+    if not is_pandas_frame(X) or not 0 < len(X) <= _FEW_ROWS:
         return None
     names, kinds = vars(estimator).get("feature_names_in_"), set(X.dtypes)
     if names is None or len(kinds) != 1 or kinds.pop() not in NUMBERS or X.columns.tolist() != names.tolist():
@@ -154,10 +154,10 @@ def refuse_labels(new: NDArray[Any], classes: NDArray[Any]) -> NoReturn:
 
 def class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """The position of each row's label among the classes."""
-    found, labels = find_classes(y)
-    where = positions(found.tolist(), classes.tolist())
+    labels_of_rows, labels = find_classes(y)
+    where = positions(labels_of_rows.tolist(), classes.tolist())
     if (where < 0).any():
-        refuse_labels(found[where < 0], classes)
-    if len(found) == len(classes):
+        refuse_labels(labels_of_rows[where < 0], classes)
+    if len(labels_of_rows) == len(classes):
         return labels.codes
     return where.astype(np.int32)[labels.codes]

@@ -159,10 +159,10 @@ def leave_one_out_is_refitting(trial: Trial) -> None:
     for smoothing in ("auto", 1.0, 0.0):
         for weights, tally in ((None, rows), (some, trial.observe(range(_N), some))):
             prior = None if smoothing == 0 else trial.family.prior(tally, smoothing)
-            given = (tally, prior, [trial.column], trial.codes, weights)
+            arguments = (tally, prior, [trial.column], trial.codes, weights)
             fast, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
-            trial.family.leave_one_out(*given)[0](fast, 0, _N)
-            Family.leave_one_out(trial.family, *given)[0](defined, 0, _N)
+            trial.family.leave_one_out(*arguments)[0](fast, 0, _N)
+            Family.leave_one_out(trial.family, *arguments)[0](defined, 0, _N)
             np.testing.assert_allclose(fast, defined, rtol=1e-9, atol=1e-9)
 
 
@@ -178,8 +178,13 @@ def sums_can_be_stored(trial: Trial) -> None:
 
 def _canonical(arrays: Arrays) -> list[Any]:
     """The arrays of a tally as plain values."""
-    sums = [(name, own.low, own.digits.tolist()) for name, own in sorted(arrays.sums.items())]
-    return [arrays.features, sums, sorted((name, own.tolist()) for name, own in arrays.places.items()), arrays.keys]
+    sums = [(name, total.low, total.digits.tolist()) for name, total in sorted(arrays.sums.items())]
+    return [
+        arrays.features,
+        sums,
+        sorted((name, places.tolist()) for name, places in arrays.places.items()),
+        arrays.keys,
+    ]
 
 
 def forgotten_keys_can_be_freed(trial: Trial) -> None:
@@ -369,6 +374,6 @@ def _bags_of(bags: Bag) -> list[dict[Any, float] | None]:
         tokens = [content.tobytes()[a:b] for a, b in itertools.pairwise(ends.tolist())]
     amounts = np.ones(len(bags.indices)) if bags.amounts is None else bags.amounts
     rows = [slice(a, b) for a, b in itertools.pairwise(bags.indptr.tolist())]
-    found = [{tokens[i]: float(n) for i, n in zip(bags.indices[at], amounts[at], strict=True)} for at in rows]
+    contents = [{tokens[i]: float(n) for i, n in zip(bags.indices[at], amounts[at], strict=True)} for at in rows]
     present = np.ones(len(bags), bool) if bags.present is None else bags.present
-    return [bag if here else None for bag, here in zip(found, present, strict=True)]
+    return [bag if here else None for bag, here in zip(contents, present, strict=True)]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.highlight import highlighted
+from tallybayes.cli.highlight import highlight_words
 from tallybayes.cli.main import app
 from tallybayes.demo_data.example_files import LETTERS
 
@@ -134,7 +134,9 @@ def test_words_add_up_to_what_the_text_says(plain, inbox):
 def test_marks_stand_beside_words_and_change_nothing_else(inbox, options):
     model = fitted(**options)
     for text in inbox.values():
-        shown = highlighted(text, model.explain({"text": text})[0].word_odds("text", "spam", "ham"), 10 / np.log(10))
+        shown = highlight_words(
+            text, model.explain({"text": text})[0].word_odds("text", "spam", "ham"), 10 / np.log(10)
+        )
         numbers = [(span.start, span.end) for span in shown.spans if "dim" in str(span.style)]
         assert numbers
         plain = shown.plain

@@ -15,7 +15,7 @@ import tallybayes as tb
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import find_labels
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.learning_curve import _nested
+from tallybayes.evaluation.learning_curve import _nest
 from tallybayes.tables.table import to_table
 
 
@@ -42,7 +42,7 @@ def test_all_models_are_trained_and_evaluated_on_the_same_rows():
     errors = {(model, size): [] for model in ("tallybayes", "logistic", "majority") for size in sizes}
     losses = {key: [] for key in errors}
     for number in range(3):
-        order = _nested(labels.codes, np.flatnonzero(fold != number), np.random.default_rng([4, number]))
+        order = _nest(labels.codes, np.flatnonzero(fold != number), np.random.default_rng([4, number]))
         test = np.flatnonzero(fold == number)
         for size in sizes:
             rows = order[:size]
@@ -76,12 +76,12 @@ def test_all_models_are_trained_and_evaluated_on_the_same_rows():
 def test_every_prefix_of_the_rows_is_stratified():
     codes = np.random.default_rng(0).choice(3, 600, p=[0.6, 0.3, 0.1]).astype(np.int32)
     rows = np.arange(0, 600, 2)
-    order = _nested(codes, rows, np.random.default_rng(1))
+    order = _nest(codes, rows, np.random.default_rng(1))
     assert sorted(order) == rows.tolist()
     share = np.bincount(codes[rows]) / len(rows)
     for n in range(1, 301):
         assert np.abs(np.bincount(codes[order[:n]], minlength=3) - n * share).max() <= 1.5
-    again = _nested(codes, rows, np.random.default_rng(2))
+    again = _nest(codes, rows, np.random.default_rng(2))
     assert again.tolist() != order.tolist()
 
 

@@ -113,7 +113,7 @@ def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(s
 
 
 def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):
-    from tallybayes.spark import evaluate_verb
+    from tallybayes.spark import distributed_evaluation
     from tallybayes.spark.evaluation_bytes import total_evaluation
 
     n_values = []
@@ -123,7 +123,7 @@ def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypa
         n_values.append(len(values))
         return total_evaluation(values)
 
-    monkeypatch.setattr(evaluate_verb, "total_evaluation", total)
+    monkeypatch.setattr(distributed_evaluation, "total_evaluation", total)
     sp.evaluate(model, df)
     assert n_values == [1]
 

@@ -57,7 +57,7 @@ def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monke
     from tallybayes.spark.data_frame import SparkRows
 
     monkeypatch.setattr(data_frame, "SAMPLE", 40)
-    monkeypatch.setattr(data_frame, "_LEAST", 1)
+    monkeypatch.setattr(data_frame, "_LEAST_ROWS", 1)
     rows = [("pq"[i % 2], float(i % 9), None if i < 80 else f"late {i % 2}") for i in range(100)]
     df = spark.createDataFrame(rows, "y string, x double, late string").coalesce(1)
     model = sp.fit(df, "y")
@@ -118,7 +118,7 @@ def test_vectors_without_values_in_the_first_rows_are_looked_up(sp, spark, monke
     from tallybayes.spark import data_frame
 
     monkeypatch.setattr(data_frame, "SAMPLE", 20)
-    monkeypatch.setattr(data_frame, "_LEAST", 1)
+    monkeypatch.setattr(data_frame, "_LEAST_ROWS", 1)
     rows = [(None if i < 40 else Vectors.dense([float(i), i % 3]), "pq"[i % 2]) for i in range(60)]
     kinds = StructType([StructField("v", VectorUDT()), StructField("y", StringType())])
     model = sp.fit(spark.createDataFrame(rows, kinds).coalesce(1), "y", column_weights=None, numeric="gaussian")

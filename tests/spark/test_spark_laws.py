@@ -104,13 +104,13 @@ def test_only_the_columns_that_are_needed_are_read(sp, df, schema):
 
     only = tb.fit({"size": [1.0, 2.5], "kind": ["a", "b"], "y": ["p", "q"]}, "y").schema
     rows = SparkRows(df)
-    selected = rows.selected(rows.needed(only, "y", None, {}))
+    selected = rows.select(rows.needed(only, "y", None, {}))
     plan = selected._jdf.queryExecution().executedPlan().toString()
     assert "ReadSchema: struct<size:double,kind:string,y:string>" in plan
 
 
 def test_the_last_level_of_the_tree_is_one_stage_whose_tasks_run_side_by_side(sp, spark):
-    from tallybayes.spark.tree import reduced
+    from tallybayes.spark.tree import reduce_partitions
 
     def combined(parts):
         from pyspark import TaskContext
@@ -120,7 +120,7 @@ def test_the_last_level_of_the_tree_is_one_stage_whose_tasks_run_side_by_side(sp
 
     spark.conf.set("spark.sql.adaptive.enabled", "false")  # it would put so little into one task
     try:
-        found = reduced(spark.range(0, 8, 1, 4), lambda number, batches: b"", combined, combined, widths=(4,))
+        found = reduce_partitions(spark.range(0, 8, 1, 4), lambda number, batches: b"", combined, combined, widths=(4,))
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
     stages = found.split(b",")

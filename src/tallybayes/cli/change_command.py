@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.changed_model import edited_model
+from tallybayes.cli.changed_model import edit_model
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Debug, InputReader, Json, ModelFile, check_label_column, reads
 
@@ -28,7 +28,7 @@ def learn(
     New classes, categories and columns are added to the model. If another command is changing the same file, this one
     waits until it is done.
     """
-    _changed("learn", model, data, label_value, json, reader)
+    _change("learn", model, data, label_value, json, reader)
 
 
 @reads
@@ -40,7 +40,7 @@ def forget(
     The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
     another command is changing the same file, this one waits until it is done.
     """
-    _changed("forget", model, data, label_value, json, reader)
+    _change("forget", model, data, label_value, json, reader)
 
 
 def merge(
@@ -79,18 +79,18 @@ def merge(
     _print_change(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")
 
 
-def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: InputReader) -> None:
+def _change(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: InputReader) -> None:
     from tallybayes.formatting import rows_of
     from tallybayes.tables.source import ConstantColumns
 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
-        with edited_model(path) as model:
-            own = model.snapshot().label_or_default()
+        with edit_model(path) as model:
+            label_name = model.snapshot().label_or_default()
             if label is None:
-                check_label_column(source, own)
+                check_label_column(source, label_name)
             before = set(model.schema.families)
-            rows = source if label is None else ConstantColumns(source, {own: label})
+            rows = source if label is None else ConstantColumns(source, {label_name: label})
             change = getattr(model, verb)(rows)
     new = [name for name in model.schema.families if name not in before]
     if new:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_waiting
-from tallybayes.cli.shared_options import loaded_model
+from tallybayes.cli.shared_options import load_model
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
 
-__all__ = ["InPlace", "NewModel", "changed_model", "edited_model", "note_saved"]
+__all__ = ["InPlace", "NewModel", "changed_model", "edit_model", "note_saved"]
 
 NewModel = Annotated[
     str | None, typer.Option("-o", "--output", metavar="MODEL", help="Save the result as this model file.")
@@ -32,30 +32,30 @@ def changed_model(path: str, output: str | None, *, in_place: bool) -> Iterator[
     if output is not None and in_place:
         raise ParameterError("-o MODEL or --in-place", got=Described("both"))
     if in_place:
-        with edited_model(path) as model:
+        with edit_model(path) as model:
             yield model
         return
     if output is not None:
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise ParameterError("another file for -o", got=output, hint="--in-place changes the model itself")
         model_path(output, [])
-    model = loaded_model(path)
+    model = load_model(path)
     yield model
     if output is not None:
         model.save(output)
 
 
 @contextlib.contextmanager
-def edited_model(path: str) -> Iterator[Model]:
+def edit_model(path: str) -> Iterator[Model]:
     """A model file to change in place: other commands wait, and a model that a server hosts is refused."""
     from tallybayes.model.saved_model import edit_model_file
 
-    with _not_hosted(path), edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+    with _refuse_hosted(path), edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
         yield model
 
 
 @contextlib.contextmanager
-def _not_hosted(path: str) -> Iterator[None]:
+def _refuse_hosted(path: str) -> Iterator[None]:
     """Refuse a model with a log of changes: its file is only the base of these."""
     from tallybayes.errors import FileError
     from tallybayes.server.events.model_files import ModelFiles

@@ -45,9 +45,9 @@ def compare(
         source = reader(data, None)
         options = fit_options(source, label, **fitting)
         steps = None if sizes is None else _numbers(sizes)
-        found = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)
+        comparison = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)
     note_bad_rows(source)
-    print_result(found.to_dict() if json else str(found))
+    print_result(comparison.to_dict() if json else str(comparison))
 
 
 COMMANDS = [(compare, EXAMPLE)]

@@ -30,8 +30,8 @@ def config_beside(data: Iterable[str]) -> str | None:
     """The configuration in the folder of the first data that is a file or folder, else in the working directory."""
     for path in data:
         folder = path if os.path.isdir(path) else os.path.dirname(path)
-        if os.path.exists(path) and os.path.isfile(found := os.path.join(folder, NAME)):
-            return found
+        if os.path.exists(path) and os.path.isfile(beside := os.path.join(folder, NAME)):
+            return beside
     return NAME if os.path.isfile(NAME) else None
 
 
@@ -60,13 +60,13 @@ def config_values(
     tallybayes.errors.ParameterError: tally.toml: expected an option of a command, or a table such as [fit], got 'lable'
     hint: did you mean 'label'?
     """
-    every = {name: kind for own in options.values() for name, kind in own.items()} | dict(options[command])
+    every = {name: kind for known in options.values() for name, kind in known.items()} | dict(options[command])
     general, by_command = {}, {}
     for name, value in content.items():
         if not isinstance(value, Mapping):
             general[name] = _value(name, value, every, path, None)
         elif name in options:
-            by_command[name] = {key: _value(key, one, options[name], path, name) for key, one in value.items()}
+            by_command[name] = {key: _value(key, setting, options[name], path, name) for key, setting in value.items()}
         else:
             got, hint = Described(f"[{name}]"), did_you_mean(name, options, "commands")
             raise ParameterError("the name of a command", got=got, file=path, hint=hint)
@@ -85,7 +85,9 @@ def _value(name: str, value: Any, known: Mapping[str, str], path: str, command: 
         )
         raise ParameterError(what, got=name, file=path, hint=did_you_mean(name, known))
     kind, values = known[name], value if isinstance(value, list) else [value]
-    fits = isinstance(value, bool) if kind == "flag" else not any(isinstance(one, (bool, list, dict)) for one in values)
+    fits = (
+        isinstance(value, bool) if kind == "flag" else not any(isinstance(part, (bool, list, dict)) for part in values)
+    )
     if not fits or (kind == "value" and isinstance(value, list)):
         words = {"flag": "true or false", "list": "text, or a list of texts", "value": "one text or number"}
         raise ParameterError(f"{name}: {words[kind]}", got=value, file=path)

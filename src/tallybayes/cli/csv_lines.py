@@ -49,7 +49,7 @@ def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
     """
     if not table.num_rows:
         return b""
-    columns = [_quoted(_texts(field, column, dialect), dialect) for field, column in _columns(table)]
+    columns = [_quote(_texts(field, column, dialect), dialect) for field, column in _columns(table)]
     if len(columns) == 1:
         columns = [
             pc.if_else(pc.equal(columns[0], _scalar("")), _scalar(_QUOTE * 2), columns[0])
@@ -68,19 +68,19 @@ def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
     """The cells of a column as text, null where they are null."""
     kind, is_json = column.type, (field.metadata or {}).get(b"kind") == b"json"
     if is_json or pa.types.is_nested(kind):
-        values = [json.loads(own) if is_json and own is not None else own for own in column.to_pylist()]
-        values = [own if own is None else dict(own) for own in values] if pa.types.is_map(kind) else values
-        return strings([None if own is None else _text(own) for own in values])
+        values = [json.loads(value) if is_json and value is not None else value for value in column.to_pylist()]
+        values = [value if value is None else dict(value) for value in values] if pa.types.is_map(kind) else values
+        return strings([None if value is None else _text(value) for value in values])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return wide_texts(column)
     if pa.types.is_floating(kind):
         is_probability = (field.metadata or {}).get(b"kind") == b"probability"
         texts = _probabilities(column) if is_probability else _numbers(column)
         return texts if dialect.decimal == "." else pc.replace_substring(texts, ".", dialect.decimal)
-    return strings([None if own is None else shown(own) for own in column.to_pylist()])
+    return strings([None if value is None else shown(value) for value in column.to_pylist()])
 
 
-def _joined(*parts: Any, between: str = "") -> Any:
+def _join(*parts: Any, between: str = "") -> Any:
     """Texts joined row by row; a single text is joined to every row."""
     return pc.binary_join_element_wise(
         *(_scalar(part) if isinstance(part, str) else part for part in (*parts, between))
@@ -94,7 +94,7 @@ def _scalar(text: str) -> Any:
 
 def _numbers(column: Any) -> Any:
     """Real numbers as Python writes them; NaN and infinities are null."""
-    return strings([None if own is None else repr(own) for own in finite_json(column.to_pylist())])
+    return strings([None if value is None else repr(value) for value in finite_json(column.to_pylist())])
 
 
 def _probabilities(column: Any) -> Any:
@@ -106,21 +106,23 @@ def _probabilities(column: Any) -> Any:
     return pa.Array.from_buffers(pa.large_string(), len(column), buffers)
 
 
-def _quoted(texts: Any, dialect: OutputDialect) -> Any:
+def _quote(texts: Any, dialect: OutputDialect) -> Any:
     """Texts with quotes around those that need them, or that the dialect quotes; none is null."""
     filled = pc.coalesce(texts, _scalar("")) if texts.null_count else texts
     special = dialect.delimiter + _QUOTE + "\r\n"
     if dialect.quotes == "needed":
         if not _contains(filled, special):
             return filled
-        wanted = pc.match_substring_regex(filled, "[" + "".join(f"\\x{ord(own):02x}" for own in special) + "]")
+        wanted = pc.match_substring_regex(
+            filled, "[" + "".join(f"\\x{ord(character):02x}" for character in special) + "]"
+        )
     elif dialect.quotes == "text":
         wanted = pc.invert(pc.match_substring_regex(filled, _NUMBER))
         wanted = pc.or_(wanted, pc.and_(pc.is_valid(texts), pc.equal(filled, _scalar(""))))
     else:
         wanted = pc.is_valid(filled)
     inside = pc.replace_substring(filled, _QUOTE, _QUOTE * 2) if _contains(filled, _QUOTE) else filled
-    return pc.if_else(wanted, _joined(_QUOTE, inside, _QUOTE), filled)
+    return pc.if_else(wanted, _join(_QUOTE, inside, _QUOTE), filled)
 
 
 def _contains(texts: Any, characters: str) -> bool:
@@ -129,7 +131,7 @@ def _contains(texts: Any, characters: str) -> bool:
     if data is None:
         return False
     content = np.frombuffer(data, np.uint8)
-    return any(bool((content == ord(one)).any()) for one in characters)
+    return any(bool((content == ord(character)).any()) for character in characters)
 
 
 def _text(value: Any) -> str:

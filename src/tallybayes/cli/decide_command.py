@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.changed_model import InPlace, NewModel, changed_model, note_saved
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, ModelFile, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, ModelFile, find_class, load_model, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
@@ -57,13 +57,16 @@ def calibrate(
             loaded.calibrate(source, method, leave_one_out=not new)  # type: ignore[arg-type]
             note_bad_rows(source)
     note_saved(model, output, in_place=in_place)
-    found = loaded.calibration
+    calibration = loaded.calibration
     if not json:
-        print_result("not calibrated" if found is None else str(found))
+        print_result("not calibrated" if calibration is None else str(calibration))
         return
-    facts: dict[str, Any] = {"model": output or model, "calibration": None if found is None else found.method}
-    if found is not None and found.method == "temperature":
-        facts["temperature"] = found.temperature
+    facts: dict[str, Any] = {
+        "model": output or model,
+        "calibration": None if calibration is None else calibration.method,
+    }
+    if calibration is not None and calibration.method == "temperature":
+        facts["temperature"] = calibration.temperature
     print_result(facts)
 
 
@@ -122,8 +125,8 @@ def decide(
     from tallybayes.state.decision import Decision
 
     rules = (threshold, false_negatives, false_positives, cost or None, maximise, budget)
-    has_rule = any(one is not None for one in (*rules, abstain, positive))
-    constrained = any(one is not None for one in (false_negatives, false_positives, maximise, budget))
+    has_rule = any(option is not None for option in (*rules, abstain, positive))
+    constrained = any(option is not None for option in (false_negatives, false_positives, maximise, budget))
     if (data or new) and not constrained and not (cost and positive is not None):
         got = data or Described("--new")
         expected = "data only for --false-negatives, --false-positives, --maximise, --budget, or --cost with --positive"
@@ -135,12 +138,12 @@ def decide(
             raise ParameterError(
                 "a rule to save", got=NONE, hint="tally decide MODEL --positive C --threshold P -o NEW"
             )
-        loaded = loaded_model(model)
+        loaded = load_model(model)
         if "decision" in loaded.stale:
             note("the rule was selected before the model was changed: it may be stale")
         _print_rule(model, loaded.decision, json)
         return
-    if sum(one is not None for one in rules) > 1:
+    if sum(option is not None for option in rules) > 1:
         names = "--threshold, --false-negatives, --false-positives, --maximise, --budget and --cost"
         raise ParameterError(f"one of {names}", got=Described("several"))
     if maximise not in (None, "f1"):
@@ -150,16 +153,16 @@ def decide(
             "DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --positive C ..."
         )
     with progress("deciding") as step, changed_model(model, output, in_place=in_place) as loaded:
-        own = _class_of_threshold(loaded, positive, has_threshold=bool(data) or constrained or threshold is not None)
+        label = _class_of_threshold(loaded, positive, has_threshold=bool(data) or constrained or threshold is not None)
         costs = _costs(loaded, cost) if cost else None
         if data:
             source = reader(data, step)
             limits = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
             by: dict[str, Any] = {**limits, "maximise": maximise, "costs": costs, "budget": _number(budget)}
-            rule = loaded.decide(source, own, leave_one_out=not new, **by)
+            rule = loaded.decide(source, label, leave_one_out=not new, **by)
             note_bad_rows(source)
         elif threshold is not None:
-            rule = Decision(positive=own, threshold=threshold)
+            rule = Decision(positive=label, threshold=threshold)
         elif costs is not None:
             rule = Decision(costs=costs)
         else:
@@ -172,7 +175,7 @@ def decide(
 def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) -> Any:
     from tallybayes.errors import NONE, ParameterError
 
-    label = None if name is None else class_named(model.classes, name)
+    label = None if name is None else find_class(model.classes, name)
     if label is None and has_threshold:
         raise ParameterError("--positive, the class of the threshold", got=NONE)
     if label is not None and not has_threshold:
@@ -208,7 +211,7 @@ def _number(text: str | None) -> float | None:
     return value / 100 if text.endswith("%") else value
 
 
-def _costs(model: Model, given: list[str]) -> dict[Any, dict[Any, float]]:
+def _costs(model: Model, texts: list[str]) -> dict[Any, dict[Any, float]]:
     """Parse TRUE:ANSWER=COST; the names of classes may contain these signs."""
     from tallybayes.errors import ParameterError
     from tallybayes.formatting import shown
@@ -216,7 +219,7 @@ def _costs(model: Model, given: list[str]) -> dict[Any, dict[Any, float]]:
     known = {shown(label): label for label in model.classes}
     pairs = {f"{true}:{answered}": (known[true], known[answered]) for true in known for answered in known}
     result: dict[Any, dict[Any, float]] = {}
-    for text in given:
+    for text in texts:
         name, _, value = text.rpartition("=")
         if name not in pairs:
             hint = f"the classes are {', '.join(known)}"

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, class_named, loaded_model, reads
+from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, find_class, load_model, reads
 from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
@@ -109,13 +109,13 @@ def evaluate(
         check_integer("--folds", folds, at_least=2)
     if bootstrap is not None:
         check_integer("--bootstrap", bootstrap, at_least=_LEAST_SAMPLES)
-    found: Any
+    result: Any
     with progress("evaluating") as step:
         if has_model:
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
             source = reader(rest, step)
-            found = evaluation = _of_model(
+            result = evaluation = _of_model(
                 first, source, label, leave_one_out=leave_one_out, sample_weight=sample_weight
             )
         else:
@@ -125,19 +125,19 @@ def evaluate(
             source = reader(model_and_data, step)
             options = fit_options(source, label, **fitting)
             if prequential:
-                found = stream(source, label, every=every, **options)
-                evaluation = found.evaluation
+                result = stream(source, label, every=every, **options)
+                evaluation = result.evaluation
             else:
                 division: dict[str, Any] = {"group": group, "time": time, "holdout": holdout}
-                found = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **options)
+                result = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **options)
     if positive is not None:
-        evaluation.positive = class_named(evaluation.classes, positive)
+        evaluation.positive = find_class(evaluation.classes, positive)
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
     if evaluation.skipped:
         note(f"skipped {rows_of(evaluation.skipped)} without a label")
-    print_result(found.to_dict() if json else str(found))
+    print_result(result.to_dict() if json else str(result))
 
 
 def _of_model(
@@ -146,7 +146,7 @@ def _of_model(
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
 
-    model = loaded_model(path)
+    model = load_model(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, sample_weight=sample_weight)
     settings = model.settings
     weights = settings.column_weights

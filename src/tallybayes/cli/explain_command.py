@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, find_class, learned_model, reads
 
 __all__ = ["COMMANDS", "explain"]
 
@@ -46,57 +46,57 @@ def explain(
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
     loaded = learned_model(model)
-    names = [None if text is None else class_named(loaded.classes, text) for text in (positive, against)]
+    names = [None if text is None else find_class(loaded.classes, text) for text in (positive, against)]
     if positive is not None and positive == against:
         raise ParameterError("--positive and --against with different classes", got=positive)
     wanted = sorted(set(row)) if row else list(range(max(n, 0)))
     source = reader(data)
-    found, n_rows = _rows(loaded, source, wanted)
-    lacking = [number for number in wanted if number not in found]
+    explanations, n_rows = _rows(loaded, source, wanted)
+    lacking = [number for number in wanted if number not in explanations]
     if row and lacking:
         raise ParameterError(f"a row of the data (it has {n_rows})", got=lacking[0])
     note_bad_rows(source)
     if json:
-        print_result([{"row": number, **one.to_dict()} for number, one in found.items()])
+        print_result([{"row": number, **explanation.to_dict()} for number, explanation in explanations.items()])
         return
-    for i, (number, one) in enumerate(found.items()):
-        print_result(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
+    for i, (number, explanation) in enumerate(explanations.items()):
+        print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units)}")
         if len(loaded.classes) > 1:
-            print_result(chr(10) * any(one.words.values()) + _flipped(one, names[1]))
+            print_result(chr(10) * any(explanation.words.values()) + _describe_flip(explanation, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
-            _show_texts(one, names, units)
+            _show_texts(explanation, names, units)
 
 
-def _flipped(one: Any, against: Any) -> str:
+def _describe_flip(explanation: Any, against: Any) -> str:
     """The smallest set of columns whose absence changes the answer; of words, if it is a single text."""
     from tallybayes.formatting import shown
 
-    against = None if against == one.answer else against
-    flip = one.flip(against)
+    against = None if against == explanation.answer else against
+    flip = explanation.flip(against)
     if flip is None:
         instead = "" if against is None else f" to {shown(against)}"
         return f"no set of missing columns changes the answer{instead}"
     column = flip.columns[0]
-    if len(flip.columns) == 1 and column in one.words and column not in one.inseparable:
-        words = one.flip(against, words=column)
+    if len(flip.columns) == 1 and column in explanation.words and column not in explanation.inseparable:
+        words = explanation.flip(against, words=column)
         return str(flip if words is None else words)
     return str(flip)
 
 
-def _show_texts(one: Any, names: list[Any], units: str) -> None:
+def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
     """Print the texts of a row with their most important words highlighted."""
     from rich.console import Console
 
-    from tallybayes.cli.highlight import highlighted
+    from tallybayes.cli.highlight import highlight_words
     from tallybayes.formatting import DECIBANS
 
     console = Console(highlight=False)
-    for column in one.words:
-        value = one.values[column]
+    for column in explanation.words:
+        value = explanation.values[column]
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
         scale = DECIBANS if units == "decibans" else 1.0
         console.print()
-        console.print(highlighted(text, one.word_odds(column, *one.sides(*names)), scale))
+        console.print(highlight_words(text, explanation.word_odds(column, *explanation.sides(*names)), scale))
 
 
 def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:
@@ -105,18 +105,18 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
 
     from tallybayes.columns.batch import columns_to_read
 
-    found: dict[int, Any] = {}
+    explanations: dict[int, Any] = {}
     first = 0
     source.missing = model.schema.missing if source.missing is None else source.missing
     for table in source.batches(columns_to_read(model.schema)) if wanted else ():
         here = [number - first for number in wanted if first <= number < first + table.n_rows]
         if here:
             explained = model.explain(table.take(np.array(here)))
-            found |= dict(zip((number + first for number in here), explained, strict=True))
+            explanations |= dict(zip((number + first for number in here), explained, strict=True))
         first += table.n_rows
         if first > wanted[-1]:
             break
-    return found, first
+    return explanations, first
 
 
 COMMANDS = [(explain, EXAMPLE)]

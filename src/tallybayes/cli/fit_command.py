@@ -108,7 +108,7 @@ def model_path(output: str | None, data: list[str]) -> str:
     from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.storage.model_file import is_model
 
-    path = output or _named_after(data)
+    path = output or _name_after(data)
     refuse_overwriting(path, data)
     refuse_replacing(path, is_model, "a model")
     return path
@@ -126,7 +126,7 @@ def _labels_of(data: list[str]) -> str | None:
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
     """The result as plain values."""
     schema = model.schema
-    inputs = {own.column for field in schema.derived.values() for own in field.reader.inputs}
+    inputs = {source_input.column for spec in schema.derived.values() for source_input in spec.reader.inputs}
     return {
         "model": path,
         "label": schema.label,
@@ -189,7 +189,7 @@ def _lines(columns: list[dict[str, Any]]) -> list[list[str]]:
     return [[listed(names, 4), family, reason] for (family, reason, _), names in together.items()]
 
 
-def _named_after(data: list[str]) -> str:
+def _name_after(data: list[str]) -> str:
     """films.csv.gz and the folder films/ become films.tally in the working directory."""
     first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
     plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"

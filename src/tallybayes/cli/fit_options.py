@@ -48,7 +48,7 @@ _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "a
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
-def _declared(name: str, option: Option) -> tuple[Any, Any]:
+def _declare(name: str, option: Option) -> tuple[Any, Any]:
     """The annotation of an option for typer, and None, its value where it is not given."""
     flag, domain = f"--{(option.flag or name).replace('_', '-')}", option.domain
     default = f" [{option.default}]" if option.default not in (None, ()) else ""
@@ -60,13 +60,13 @@ def _declared(name: str, option: Option) -> tuple[Any, Any]:
     return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=f"{option.help}{default}")], None
 
 
-_FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
+_FITTING = {name: _declare(name, option) for name, option in OPTIONS.items()}
 fits = adds("fitting", _FITTING, dict)
 fits_unweighted = adds("fitting", {name: _FITTING[name] for name in UNWEIGHTED}, dict)
 NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
 
 
-def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **given: Any) -> FitOptions:
+def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **values: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.cells.date_format import DATE_PARTS
     from tallybayes.columns.label import label_column
@@ -74,7 +74,7 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     from tallybayes.errors import NONE, ParameterError, shorten
 
     columns = list(source.head().columns)
-    if label is None and given["schema"] is None:
+    if label is None and values["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     apart = (sample_weight, label_column(label or "", columns)[0])
@@ -82,33 +82,33 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)
-        for name, value in given.items()
+        for name, value in values.items()
         if value not in NOT_GIVEN
     }
     return options  # type: ignore[no-any-return]
 
 
-def _value(option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:
+def _value(option: Option, value: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:
     """The value of an option from the words on the command line, by its domain."""
     both = [*names, *parts]
     if option.domain is FAMILIES:
-        return dict(_split(f"--{option.flag}", text, both) for text in given)
+        return dict(_split(f"--{option.flag}", text, both) for text in value)
     if option.domain is SCHEMA:
         from tallybayes.columns.schema import Schema
 
-        return Schema.load(given)
+        return Schema.load(value)
     if option.domain is WEIGHTS:
-        return _column_weights(given, both)
+        return _column_weights(value, both)
     if option.domain is BINS:
-        return _bins(given)
+        return _bins(value)
     if option.domain is STRENGTHS:
-        return _by_column([_strength(text, both) for text in given], names)
+        return _by_column([_strength(text, both) for text in value], names)
     if option.domain is SWITCHES:
-        return _by_column([_switch(text, both) for text in given], names)
+        return _by_column([_switch(text, both) for text in value], names)
     if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
         flag = "class-prior" if option.domain is CLASS_PRIOR else "class-weight"
-        return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
-    return given
+        return _by_class(flag, value, label or "", source) if len(value) > 1 or "=" in value[0] else value[0]
+    return value
 
 
 def _bins(text: str) -> Any:
@@ -131,8 +131,8 @@ def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
     from tallybayes.columns.label import split_name
     from tallybayes.errors import ParameterError, did_you_mean
 
-    if (found := split_name(text, names)) is not None:
-        return found
+    if (pair := split_name(text, names)) is not None:
+        return pair
     name = text.partition("=")[0]
     if "=" not in text:
         raise ParameterError(f"{option} COL=VALUE", got=text)
@@ -150,17 +150,17 @@ def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
         raise ParameterError("--smoothing: auto, a number from 0 to inf, or COL=K", got=text) from None
 
 
-def _column_weights(given: list[str], names: list[str]) -> Any:
+def _column_weights(texts: list[str], names: list[str]) -> Any:
     """auto, None, or weights by column."""
     from tallybayes.errors import ParameterError
 
-    if given in (["auto"], ["none"]):
-        return "auto" if given == ["auto"] else None
+    if texts in (["auto"], ["none"]):
+        return "auto" if texts == ["auto"] else None
     try:
-        pairs = [_split("--column-weights", text, names) for text in given]
+        pairs = [_split("--column-weights", text, names) for text in texts]
         return {name: float(weight) for name, weight in pairs}
     except ValueError:
-        raise ParameterError("--column-weights: auto, none, or COL=W", got=", ".join(given)) from None
+        raise ParameterError("--column-weights: auto, none, or COL=W", got=", ".join(texts)) from None
 
 
 def _switch(text: str, names: list[str]) -> tuple[str | None, Any]:
@@ -172,22 +172,22 @@ def _switch(text: str, names: list[str]) -> tuple[str | None, Any]:
     return name, _YES_OR_NO[value.lower()]
 
 
-def _by_column(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
+def _by_column(pairs: list[tuple[str | None, Any]], names: list[str]) -> Any:
     """One value for all columns, or values by column: a value without a column is that of the other columns."""
-    by_column = {name: value for name, value in given if name is not None}
-    others = [value for name, value in given if name is None]
+    by_column = {name: value for name, value in pairs if name is not None}
+    others = [value for name, value in pairs if name is None]
     if not by_column:
         return others[-1]
     return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column
 
 
-def _by_class(flag: str, given: list[str], label: str, source: Source) -> dict[Any, float]:
+def _by_class(flag: str, texts: list[str], label: str, source: Source) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
     from tallybayes.columns.label import find_labels
     from tallybayes.formatting import shown
 
     labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
-    return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in given)}
+    return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in texts)}
 
 
 def _number_of_class(flag: str, text: str) -> tuple[str, float]:

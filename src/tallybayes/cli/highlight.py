@@ -13,14 +13,14 @@ from tallybayes.formatting import printable, signed
 if TYPE_CHECKING:
     from tallybayes.families.predictive import TokenEvidence
 
-__all__ = ["highlighted"]
+__all__ = ["highlight_words"]
 
 _SHOWN = 2000  # characters of a text; of a longer text, those around its strongest word
 _SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # least share of the strongest word, style
 _NUMBERED = 0.25
 
 
-def highlighted(text: str, odds: list[tuple[TokenEvidence, float]], scale: float) -> Any:
+def highlight_words(text: str, odds: list[tuple[TokenEvidence, float]], scale: float) -> Any:
     """The highlighted text for rich; `odds` are natural log odds, which `scale` converts to the printed unit."""
     import numpy as np
     from rich.text import Text

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, SampleWeight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, check_label_column, loaded_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, check_label_column, load_model, reads
 
 __all__ = ["COMMANDS", "importance"]
 
@@ -39,11 +39,11 @@ def importance(
 
     with progress("scoring") as step:
         source = reader(data, step)
-        loaded = loaded_model(model)
+        loaded = load_model(model)
         check_label_column(source, loaded.snapshot().label_or_default(label))
-        found = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
+        result = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
     note_bad_rows(source)
-    print_result(found.to_dict() if json else str(found))
+    print_result(result.to_dict() if json else str(result))
 
 
 COMMANDS = [(importance, EXAMPLE)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, loaded_model
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, load_model
 
 __all__ = ["COMMANDS", "inspect"]
 
@@ -39,7 +39,7 @@ def inspect(
     """
     from tallybayes.errors import ParameterError, did_you_mean
 
-    loaded = loaded_model(model)
+    loaded = load_model(model)
     if schema:
         print_result(loaded.schema.to_dict())
         return
@@ -49,14 +49,14 @@ def inspect(
             raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known, "columns"))
     described = loaded.describe() if level is None else loaded.intervals(level)
     description = described.only(column) if column else described
-    fitted = {} if column else _fitted(loaded)
+    fitted = {} if column else _describe_fitted(loaded)
     if json:
         print_result(description.to_dict() | fitted)
         return
     print_result("\n\n".join([str(description), *(f"{name}: {text}" for name, text in fitted.items())]))
 
 
-def _fitted(model: Any) -> dict[str, str]:
+def _describe_fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
     from tallybayes.formatting import listed, number, shown, signed
     from tallybayes.state.column_weights import weight_range
@@ -66,20 +66,24 @@ def _fitted(model: Any) -> dict[str, str]:
         result["column weights"] = f"fitted on held-out rows ({number(weights.fitted_on, 12)} different rows)"
     if weights.missing:
         result["missing values that are evidence"] = listed(
-            [f"{name} ({weight_range(own)})" for name, own in weights.missing.items()]
+            [f"{name} ({weight_range(weight)})" for name, weight in weights.missing.items()]
         )
-    if slopes := [name for name, own in weights.corrections.items() if any(own.slopes.values())]:
+    if slopes := [name for name, correction in weights.corrections.items() if any(correction.slopes.values())]:
         result["slopes"] = listed(slopes)
-    if tables := [name for name, own in weights.corrections.items() if own.cells is not None]:
+    if tables := [name for name, correction in weights.corrections.items() if correction.cells is not None]:
         result["corrections by cell"] = listed(tables)
     if (corrections := model.settings.token_corrections) is not None:
-        sizes = [f"{name} ({len(own.tokens):,} tokens)" for name, own in corrections.columns.items()]
+        sizes = [f"{name} ({len(table.tokens):,} tokens)" for name, table in corrections.columns.items()]
         result["corrections of tokens"] = listed(sizes)
     if weights.offsets:
         result["class offsets"] = listed([f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items()])
     if model.settings.class_weight is not None:
-        own = model.settings.class_weight
-        pairs = own if isinstance(own, str) else listed([f"{shown(c)} {number(w)}" for c, w in own.items()])
+        class_weight = model.settings.class_weight
+        pairs = (
+            class_weight
+            if isinstance(class_weight, str)
+            else listed([f"{shown(c)} {number(w)}" for c, w in class_weight.items()])
+        )
         result["class weights (factors of the class prior)"] = pairs
     if model.calibration is not None:
         result["calibration"] = str(model.calibration)

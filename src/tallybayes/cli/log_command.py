@@ -45,10 +45,10 @@ def list_events(
     from tallybayes.formatting import text_table
     from tallybayes.server.events.replay import live_events
 
-    with _opened(model) as log:
+    with _open_log(model) as log:
         undone = live_events(log.undoing())[0]
-        found = log.page(before=before, limit=check_integer("-n", n, at_least=1), kind=kind, who=who)
-    events = [event.to_dict() | {"undone_by": undone.get(event.id)} for event in found]
+        page = log.page(before=before, limit=check_integer("-n", n, at_least=1), kind=kind, who=who)
+    events = [event.to_dict() | {"undone_by": undone.get(event.id)} for event in page]
     if json:
         print_result({"model": model, "events": events})
         return
@@ -66,7 +66,7 @@ def export(
     from tallybayes.atomic_file import replacing
     from tallybayes.server.events.event_export import write_parquet
 
-    with _opened(model) as log, replacing(output, "the export") as file:
+    with _open_log(model) as log, replacing(output, "the export") as file:
         n_events = write_parquet(log, file)
     note(f"wrote {n_events:,} changes to {output}")
 
@@ -119,7 +119,7 @@ def _files(model: str) -> Any:
     return files
 
 
-def _opened(model: str) -> Any:
+def _open_log(model: str) -> Any:
     import contextlib
 
     from tallybayes.server.events.event_log import EventLog

@@ -173,7 +173,7 @@ def in_types(table: Any, types: Any) -> Any:
     import pyarrow as pa
 
     fields = {} if types is None else {field.name: field for field in types}
-    columns, own = [], []
+    columns, written = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         wanted = fields.get(field.name)
         if wanted is not None and wanted.type != field.type:
@@ -181,8 +181,8 @@ def in_types(table: Any, types: Any) -> Any:
             with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 column = column.cast(wanted.type)
         columns.append(column)
-        own.append(pa.field(field.name, column.type))
-    return pa.table(columns, schema=pa.schema(own))
+        written.append(pa.field(field.name, column.type))
+    return pa.table(columns, schema=pa.schema(written))
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, class_named, learned_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, find_class, learned_model, reads
 
 __all__ = ["COMMANDS", "predict"]
 
@@ -18,7 +18,7 @@ tally predict films.tally new.csv --id title --proba
 tally predict films.tally new.csv --interval 0.95      # with credible intervals
 tally predict mail.tally new.csv --positive spam --threshold 0.9
 """
-_FEW = 1000
+_FEW_ROWS = 1000
 
 
 @reads
@@ -64,12 +64,12 @@ def predict(
 
     def predicted() -> Iterator[Any]:
         nonlocal n_rows
-        for kept, log_score, ends, order in _scored(loaded, source, interval, raw):
-            own = kept if id is None else kept.select(id)
+        for kept, log_score, ends, order in _score(loaded, source, interval, raw):
+            shown_columns = kept if id is None else kept.select(id)
             n_rows += kept.num_rows
-            yield _predicted(own, loaded, log_score, ends, order, proba=proba, raw=raw)
+            yield _add_predictions(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
-            yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
+            yield _add_predictions(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
 
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
@@ -101,7 +101,7 @@ def _set_threshold(model: Any, threshold: float | None, positive: str | None) ->
     if positive is None and len(model.classes) != 2:
         classes = ", ".join(map(shown, model.classes[:20]))
         raise ParameterError("--positive CLASS for --threshold", got=NONE, hint=f"the classes are {classes}")
-    label = model.classes[1] if positive is None else class_named(model.classes, positive)
+    label = model.classes[1] if positive is None else find_class(model.classes, positive)
     if positive is None:
         note(f"the threshold is for the class {shown(label)} (--positive CLASS for another)")
     model.decision = Decision(positive=label, threshold=threshold)
@@ -116,7 +116,7 @@ def _check_columns(wanted: list[str], names: list[str]) -> None:
 
 
 def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any, Any]:
-    """The arguments of `_predicted` for data without rows, so that the columns are written."""
+    """The arguments of `_add_predictions` for data without rows, so that the columns are written."""
     import numpy as np
     import pyarrow as pa
 
@@ -126,7 +126,7 @@ def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, An
     return kept, model, log_score, ends, np.zeros(0, np.int64)
 
 
-def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _score(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Batches: all rows as they are in the input, the log score of the good ones, intervals if there is a level.
 
     The last part says which of the scores belongs to each row of the input; -1 for a bad row.
@@ -139,21 +139,21 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     snapshot = model.snapshot()
     work = snapshot.scorer.log_score if level is None else snapshot.interval_scorer(level, calibrated=not raw)
     unseen = snapshot.unseen_categories()
-    for own, table in snapshot.batches(source, keep=True):
-        parts = list(snapshot.map_parts(own, table, work, unseen))
+    for batch_source, table in snapshot.batches(source, keep=True):
+        parts = list(snapshot.map_parts(batch_source, table, work, unseen))
         scores = [result if level is None else result[0] for _, result in parts]
         log_score = np.concatenate([np.zeros((0, len(model.classes))), *scores])
         ends = None
         if level is not None:
             ends = np.concatenate([np.zeros((0, len(model.classes), 2)), *(result[1] for _, result in parts)])
-        bad = [] if own.bad is None else own.bad.kept
+        bad = [] if batch_source.bad is None else batch_source.bad.kept
         if not bad:
             yield table.kept, log_score, ends, np.arange(table.n_rows)
             continue
         numbers = [_row_numbers(part) for part, _ in parts] + [np.array([number for number, _ in bad])]
         tables = [part.kept for part, _ in parts] + [kept.cast(table.kept.schema) for _, kept in bad]
         order = np.argsort(np.concatenate(numbers), kind="stable")
-        own.bad.kept = []
+        batch_source.bad.kept = []
         kept = pa.concat_tables(tables).take(integers(order))
         yield kept, log_score, ends, np.where(order < len(log_score), order, -1)
     unseen.warn()
@@ -167,7 +167,7 @@ def _row_numbers(table: Any) -> Any:
     return numbers + (0 if table.origin is None else table.origin.first)
 
 
-def _predicted(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
+def _add_predictions(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
     """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa
@@ -184,8 +184,8 @@ def _predicted(kept: Any, model: Any, log_score: Any, ends: Any, order: Any, *, 
         "probability": doubles(p[np.arange(len(p)), best], answered),
     }
     if ends is not None:
-        own = ends[np.arange(len(p)), best]
-        added |= {name: doubles(own[:, i], answered) for i, name in enumerate(("low", "high"))}
+        answer_ends = ends[np.arange(len(p)), best]
+        added |= {name: doubles(answer_ends[:, i], answered) for i, name in enumerate(("low", "high"))}
     if proba:
         added |= {f"P({shown(label)})": doubles(p[:, i]) for i, label in enumerate(model.classes)}
     fields, columns, has_bad = list(kept.schema), list(kept.columns), bool((order < 0).any())
@@ -210,7 +210,7 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
     from tallybayes.cells.arrow import integers, strings
 
     are_texts = all(isinstance(label, str) for label in classes)
-    if are_texts and len(best) <= _FEW:
+    if are_texts and len(best) <= _FEW_ROWS:
         return strings([classes[code] if code >= 0 else None for code in best.tolist()], pa.string())
     labels = strings(classes, pa.string()) if are_texts else pa.array(classes)
     return labels.take(integers(best, answered))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, loaded_model, reads
+from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, load_model, reads
 
 __all__ = ["COMMANDS", "report"]
 
@@ -53,7 +53,7 @@ def report(
     altair()
     refuse_overwriting(output, [model, *data])
     refuse_replacing(output, is_report, "a report")
-    loaded, curve = loaded_model(model), None if tuning is None else _curve(tuning)
+    loaded, curve = load_model(model), None if tuning is None else _curve(tuning)
     with progress("evaluating") as step:
         source = reader(data, step)
         facts = {"model": model, "model file": _fingerprint(model), "data": ", ".join(data)}
@@ -89,7 +89,7 @@ def _curve(path: str) -> list[dict[str, float]]:
     try:
         with open(path, encoding="utf-8") as file:
             curve = json.load(file)["curve"]
-        return [{"k": float(one["k"]), "log_loss": float(one["log_loss"])} for one in curve]
+        return [{"k": float(point["k"]), "log_loss": float(point["log_loss"])} for point in curve]
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", file=path) from error
     except (ValueError, TypeError, KeyError) as error:

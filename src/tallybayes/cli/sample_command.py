@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output, loaded_model
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output, load_model
 
 __all__ = ["COMMANDS", "sample"]
 
@@ -28,7 +28,7 @@ def sample(
     from tallybayes.cli.output import Writer, form_of
     from tallybayes.formatting import rows_of
 
-    table = loaded_model(model).sample(n, seed=seed)
+    table = load_model(model).sample(n, seed=seed)
     with Writer(output, form_of(output, json=json)) as writer:
         writer.write(table)
     if output not in (None, "-"):

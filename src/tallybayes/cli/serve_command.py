@@ -115,7 +115,7 @@ def serve(
     tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
     with (
         bind(host, port, settings) as listening,
-        _served_path(path) as served,
+        _provide_models(path) as served,
         ModelFolder.open(served, read_only=read_only) as folder,
     ):
         names = ", ".join(sorted(folder)) or "no models yet"
@@ -126,7 +126,7 @@ def serve(
 
 
 @contextlib.contextmanager
-def _served_path(path: str | None) -> Iterator[str]:
+def _provide_models(path: str | None) -> Iterator[str]:
     """The models to be served; without a path, those of the demo in a temporary folder."""
     if path is not None:
         yield path
@@ -157,14 +157,14 @@ def key(
     """
     from tallybayes.server.http.api_key import new_key
 
-    secret, made = new_key(scope, model or ["*"], name)
+    secret, api_key = new_key(scope, model or ["*"], name)
     if json:
-        print_result({"key": secret, "line": made.line()})
+        print_result({"key": secret, "line": api_key.line()})
         return
     note("the key, for the client; it is not stored anywhere:")
     print_result(secret)
     note("the line for the file of keys:")
-    print_result(made.line())
+    print_result(api_key.line())
 
 
 def _require_packages() -> None:
@@ -183,10 +183,10 @@ def _size(text: str) -> int:
     """A number of bytes, such as 33554432 or 32M."""
     from tallybayes.errors import ParameterError
 
-    found: Any = re.fullmatch(r"(\d{1,12})([KMG]?)B?", text.strip().upper())
-    if found is None:
+    match: Any = re.fullmatch(r"(\d{1,12})([KMG]?)B?", text.strip().upper())
+    if match is None:
         raise ParameterError("--max-body in bytes, or as 64M", got=text)
-    return int(found[1]) * _SIZES[found[2]]
+    return int(match[1]) * _SIZES[match[2]]
 
 
 COMMANDS = [

@@ -25,10 +25,10 @@ __all__ = [
     "Output",
     "adds",
     "check_label_column",
-    "class_named",
     "debugging",
+    "find_class",
     "learned_model",
-    "loaded_model",
+    "load_model",
     "reads",
     "with_common_options",
 ]
@@ -115,13 +115,13 @@ class InputReader:
             if path.endswith(".tally"):
                 hint = "this is a model file; see --help for the order of arguments"
                 raise ParameterError("data", got=path, hint=hint)
-        given = dict(self._options)
-        given.pop("debug")
-        header = not given.pop("no_header")
-        words: dict[str, Any] = {name: given.pop(name) or None for name in ("missing", "missing_only")}
-        if given["delimiter"] is not None:
-            given["delimiter"] = given["delimiter"].replace("\\t", "\t")
-        source = read(data, header=header, **words, progress=progress, **given)
+        options = dict(self._options)
+        options.pop("debug")
+        header = not options.pop("no_header")
+        words: dict[str, Any] = {name: options.pop(name) or None for name in ("missing", "missing_only")}
+        if options["delimiter"] is not None:
+            options["delimiter"] = options["delimiter"].replace("\\t", "\t")
+        source = read(data, header=header, **words, progress=progress, **options)
         if is_verbose():
             with timed("reading the first rows"):
                 facts = {"format": getattr(source, "kind", None), "columns": len(source.head().columns)}
@@ -135,9 +135,9 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 
     def decorate(verb: Verb) -> Verb:
         @functools.wraps(verb)
-        def wrapped(**given: Any) -> None:
-            own = {option: given.pop(option) for option in options}
-            verb(**{name: make(**own)}, **given)
+        def wrapped(**arguments: Any) -> None:
+            values = {option: arguments.pop(option) for option in options}
+            verb(**{name: make(**values)}, **arguments)
 
         signature = inspect.signature(verb, eval_str=True)
         added = [
@@ -172,14 +172,14 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 def with_common_options(verb: Verb) -> Verb:
     """A command with the options that all commands have."""
 
-    def run(common: dict[str, Any], **given: Any) -> None:
+    def run(common: dict[str, Any], **arguments: Any) -> None:
         from tallybayes.errors import Described, ParameterError
 
         if common["quiet"] and common["verbose"]:
             raise ParameterError("--quiet or --verbose", got=Described("both"))
         set_talk("quiet" if common["quiet"] else "verbose" if common["verbose"] else "usual")
         with timed("total"):
-            verb(**given)
+            verb(**arguments)
 
     signature = inspect.signature(verb, eval_str=True)
     common = inspect.Parameter("common", inspect.Parameter.KEYWORD_ONLY)
@@ -200,7 +200,7 @@ def check_label_column(source: Source, label: Any) -> None:
         raise head.locate(error) from None
 
 
-def loaded_model(path: str) -> Model:
+def load_model(path: str) -> Model:
     """A model file, read."""
     from tallybayes.formatting import rows_of
     from tallybayes.model.saved_model import load
@@ -216,13 +216,13 @@ def learned_model(path: str) -> Model:
     """A model file with at least one class."""
     from tallybayes.errors import DataError, Described
 
-    model = loaded_model(path)
+    model = load_model(path)
     if not model.classes:
         raise DataError("a model that has learned rows", got=Described("an empty model"), file=path)
     return model
 
 
-def class_named(classes: list[Any], text: str) -> Any:
+def find_class(classes: list[Any], text: str) -> Any:
     """The class of a model with this printed form."""
     from tallybayes.errors import ParameterError, did_you_mean
     from tallybayes.formatting import shown

@@ -47,9 +47,9 @@ class Command(_ExampleFirst, TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            for one in getattr(error.__cause__, "errors", list)():
-                if one["type"] in _NUMBERS:
-                    error.message = f"expected {_NUMBERS[one['type']]}, got {one['input']!r}"
+            for problem in getattr(error.__cause__, "errors", list)():
+                if problem["type"] in _NUMBERS:
+                    error.message = f"expected {_NUMBERS[problem['type']]}, got {problem['input']!r}"
             raise
 
     def _configure(self, ctx: Any, args: list[str]) -> None:
@@ -58,24 +58,24 @@ class Command(_ExampleFirst, TyperCommand):
         _configured = frozenset()
         if {"--no-config", "--help", "-h"} & {*args}:
             return
-        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
-        places = [given.get(one.name) for one in self.params if one.param_type_name == "argument"]
+        arguments, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        places = [arguments.get(parameter.name) for parameter in self.params if parameter.param_type_name == "argument"]
         data = [path for place in places for path in ([place] if isinstance(place, str) else place or ())]
         if (path := config_beside([path for path in data if not path.endswith(".tally")])) is None:
             return
         options = {name: _long_options(command) for name, command in ctx.parent.command.commands.items()}
-        own = _long_options(self)
+        long_options = _long_options(self)
         values = config_values(
             read_config(path),
             path,
             command=self.name or "",
-            options={name: {key: kind for key, (_, kind) in one.items()} for name, one in options.items()},
+            options={name: {key: kind for key, (_, kind) in known.items()} for name, known in options.items()},
         )
-        used = {name: value for name, value in values.items() if given.get(own[name][0]) is None}
-        ctx.default_map = {own[name][0]: value for name, value in used.items()}
+        used = {name: value for name, value in values.items() if arguments.get(long_options[name][0]) is None}
+        ctx.default_map = {long_options[name][0]: value for name, value in used.items()}
         _configured = frozenset(ctx.default_map)
         if used:
-            set_talk("quiet" if given.get("quiet") else "usual")
+            set_talk("quiet" if arguments.get("quiet") else "usual")
             note(f"options from {path}: {', '.join(used)}")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -84,16 +84,16 @@ class Command(_ExampleFirst, TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options with their help."""
-        shown = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == "option"]
-        for title, records in (("Arguments", self._arguments()), ("Options", [one for one in shown if one])):
+        shown = [record.get_help_record(ctx) for record in self.get_params(ctx) if record.param_type_name == "option"]
+        for title, records in (("Arguments", self._arguments()), ("Options", [record for record in shown if record])):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
     def _arguments(self) -> list[tuple[str, str]]:
         """The metavar and the help of each argument."""
-        found: list[Any] = [one for one in self.params if one.param_type_name == "argument"]
-        return [(one.metavar, one.help) for one in found]
+        arguments: list[Any] = [argument for argument in self.params if argument.param_type_name == "argument"]
+        return [(argument.metavar, argument.help) for argument in arguments]
 
 
 class Group(_ExampleFirst, TyperGroup):
@@ -103,9 +103,9 @@ class Group(_ExampleFirst, TyperGroup):
 def _long_options(command: Any) -> dict[str, tuple[str, str]]:
     """The options of a command by their long names without dashes: the parameter, and what kind of value it takes."""
     return {
-        name[2:]: (one.name, "flag" if one.is_flag else "list" if one.multiple else "value")
-        for one in command.params
-        if one.param_type_name == "option"
-        for name in one.opts
+        name[2:]: (option.name, "flag" if option.is_flag else "list" if option.multiple else "value")
+        for option in command.params
+        if option.param_type_name == "option"
+        for name in option.opts
         if name.startswith("--")
     }

@@ -62,7 +62,7 @@ def tune(
         options = fit_options(source, label, sample_weight=sample_weight, **fitting)
         path = model_path(output, data)
         report = None if step is None else (lambda name, share: step(0, share, 0, name))
-        found = tuned_model(
+        tuning = tuned_model(
             source,
             label,
             what=what or DEFAULT,
@@ -75,12 +75,12 @@ def tune(
             sample_weight=sample_weight,
             **options,
         )
-        found.model.save(path)
+        tuning.model.save(path)
     note_bad_rows(source)
     if json:
-        print_result({"model": path, **found.to_dict()})
+        print_result({"model": path, **tuning.to_dict()})
         return
-    print_result(str(found))
+    print_result(str(tuning))
     note(f"wrote the model to {path}")
 
 

@@ -32,8 +32,8 @@ from tallybayes.tally import Counts
 
 __all__ = ["CategoricalNB"]
 
-_TOO_MANY = 2**28  # largest number of cells of a fitted attribute
-_MANY = 2**20  # largest table of all categories, (categories of all features) x classes, that is kept for scoring
+_MOST_ENTRIES = 2**28  # largest number of entries of a fitted attribute
+_MOST_KEPT = 2**20  # largest table of all categories, (categories of all features) x classes, that is kept for scoring
 
 
 class CategoricalNB(SmoothedNB):
@@ -97,7 +97,7 @@ class CategoricalNB(SmoothedNB):
             )
         self._least = np.broadcast_to(least.astype(np.int64), self.n_features_in_)
 
-    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
+    def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         return check_matrix(self, X, y, reset=reset, plain=INTEGERS, dtype="int", ensure_all_finite=True)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Counts:
@@ -125,7 +125,7 @@ class CategoricalNB(SmoothedNB):
     def _table_sizes(self) -> list[int]:
         """The number of categories of each feature; an AttributeError if tables of them would be too large."""
         total = sum(self.n_categories_.tolist())
-        if total * len(self.classes_) > _TOO_MANY:
+        if total * len(self.classes_) > _MOST_ENTRIES:
             raise AttributeError(f"a table of {total} categories is too large; predictions do not need it")
         return self.n_categories_.tolist()  # type: ignore[no-any-return]
 
@@ -144,7 +144,7 @@ class CategoricalNB(SmoothedNB):
 
         None if there are too many categories for a table.
         """
-        if (self.n_categories_ > _MANY // len(self.classes_)).any() or self.n_categories_.sum() > _MANY:
+        if (self.n_categories_ > _MOST_KEPT // len(self.classes_)).any() or self.n_categories_.sum() > _MOST_KEPT:
             return None
         known = self.n_categories_.tolist()
         listed = np.concatenate([self._table(j, range(n)) for j, n in enumerate(known)])

@@ -58,21 +58,21 @@ class SmoothedNB(DropInNB):
         return alpha
 
     def _check_parameters(self) -> None:
-        given = None if self.class_prior is None else np.asarray(self.class_prior, np.float64)
-        if given is not None and len(given) != len(self.classes_):
+        prior = None if self.class_prior is None else np.asarray(self.class_prior, np.float64)
+        if prior is not None and len(prior) != len(self.classes_):
             raise ValueError("Number of priors must match number of classes.")
-        if given is not None and not ((given >= 0) & (given < np.inf)).all():
+        if prior is not None and not ((prior >= 0) & (prior < np.inf)).all():
             raise ValueError("Priors must be non-negative.")
-        self._settings = self._check_alpha(), given, self.fit_prior
+        self._settings = self._check_alpha(), prior, self.fit_prior
 
     @derived
     def class_log_prior_(self) -> Floats:
         """Log P(class): given, by frequency, or uniform."""
-        _, given, by_frequency = self._settings
-        if given is None and (not by_frequency or not self.class_count_.any()):
+        _, prior, by_frequency = self._settings
+        if prior is None and (not by_frequency or not self.class_count_.any()):
             return np.full(len(self.classes_), -np.log(len(self.classes_)))
         with np.errstate(divide="ignore"):
-            return np.log(self.class_count_) - np.log(self.class_count_.sum()) if given is None else np.log(given)
+            return np.log(self.class_count_) - np.log(self.class_count_.sum()) if prior is None else np.log(prior)
 
     def _log_prior(self) -> Floats:
         return self.class_log_prior_
@@ -87,7 +87,7 @@ class SmoothedNB(DropInNB):
 class FeatureCountNB(SmoothedNB):
     """Classes that keep the sum of every feature in every class."""
 
-    def _merged(self, before: Exact, more: Exact) -> Exact:
+    def _merge(self, before: Exact, more: Exact) -> Exact:
         return before + more
 
     @derived

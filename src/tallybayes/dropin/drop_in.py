@@ -110,7 +110,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def _log_prior(self) -> Floats:
         """Log P(class)."""
 
-    def _merged(self, before: Any, more: Any) -> Any:
+    def _merge(self, before: Any, more: Any) -> Any:
         """The sum of both; `before` may be changed, but only as the last step."""
         before.prepare(more, 1)()
         return before
@@ -122,7 +122,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to a matrix and its labels; earlier data is discarded."""
         with all_or_nothing(self):
-            X, y = self._checked(X, y, reset=True)
+            X, y = self._check_input(X, y, reset=True)
             self.classes_, labels = find_classes(y)
             return self._learn(X, labels.codes, sample_weight, None)
 
@@ -130,7 +130,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the first call must be given all classes."""
         with all_or_nothing(self):
-            X, y = self._checked(X, y, reset="classes_" not in vars(self))
+            X, y = self._check_input(X, y, reset="classes_" not in vars(self))
             first = _check_partial_fit_first_call(self, classes)
             if not first and classes is not None and len(classes) != len(self.classes_):  # a class is given twice
                 raise ValueError(
@@ -151,12 +151,12 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
         except DataError:
             refuse_matrix(self, X, self._checked_as)
         if before is not None:
-            rows, tally = before[0] + rows, self._merged(before[1], tally)
+            rows, tally = before[0] + rows, self._merge(before[1], tally)
         self._sums = (rows, tally)
         self._derived = {}
         return self
 
-    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
+    def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         return check_matrix(self, X, y, reset=reset, sparse=self._accepts_sparse)
 
     # Scoring
@@ -165,7 +165,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
         """A checked matrix; a NotFittedError before `fit`."""
         if "_sums" not in vars(self):
             check_is_fitted(self)
-        return self._checked(X)[0]
+        return self._check_input(X)[0]
 
     def _joint(self, X: Any, finish: Finish | None = None) -> tuple[Floats, int]:
         """Log P(class, row) of a checked matrix, transformed by `finish`, and the sum of the values it returns."""

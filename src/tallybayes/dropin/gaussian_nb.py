@@ -87,11 +87,11 @@ class GaussianNB(DropInNB):
                 raise ValueError("Priors must be non-negative.")
             self._given_prior = priors
 
-    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
+    def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         if reset:
             self._data_like = X[:0, ...] if is_foreign(X) else None
             self._labels_like = y[:0] if is_foreign(y) else None
-        X, y = super()._checked(to_numpy(X), to_numpy(y), reset=reset)
+        X, y = super()._check_input(to_numpy(X), to_numpy(y), reset=reset)
         if reset:
             self._dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         return X, y

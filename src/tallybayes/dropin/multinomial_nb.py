@@ -18,7 +18,7 @@ from tallybayes.tally import Exact
 
 __all__ = ["ComplementNB", "MultinomialNB"]
 
-_LEAST = 5e-324  # the smallest double above zero
+_SMALLEST_DOUBLE = 5e-324  # the smallest double above zero
 
 
 class FeatureWeightNB(FeatureCountNB):
@@ -140,7 +140,7 @@ class ComplementNB(FeatureWeightNB):
         if not np.isfinite(smoothed.sum()):
             smoothed = smoothed_counts(self._sums[1].sum(axis=0)[None] - self._sums[1], self._settings[0])
         total = smoothed.sum(axis=1, keepdims=True)
-        weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _LEAST))
+        weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _SMALLEST_DOUBLE))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)
 
     def _log_prior(self) -> Floats:

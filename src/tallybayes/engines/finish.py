@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
-from tallybayes.engines.partial_sums import combined_sum
+from tallybayes.engines.partial_sums import combine_sums
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.read import to_source
@@ -38,16 +38,16 @@ def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
     counted = counted_rows(plan, part)
     columns, counted_by = model.schema.columns, plan.schema.columns
-    for name, field in columns.items():
-        if not field.is_undecided and counted_by.get(name) != field:
+    for name, spec in columns.items():
+        if not spec.is_undecided and counted_by.get(name) != spec:
             hint = "the model has changed since the plan was made: make a new plan and count again"
-            raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)
+            raise DataError("the column as in the plan", got=str(spec.family), column=name, hint=hint)
     return apply_counted(model, counted, 1 if verb == "learn" else -1)
 
 
 def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
     """The counted rows of a partial sum of this plan, with a warning for each doubt about them."""
-    total = part if isinstance(part, PartialSum) else combined_sum(part)
+    total = part if isinstance(part, PartialSum) else combine_sums(part)
     if total.plan != plan.fingerprint:
         raise DataError("a partial sum of this plan", got=total.plan)
     for text in total.warnings:

@@ -23,7 +23,7 @@ from tallybayes.storage.partial_content import PartialSum, partial_from_bytes, p
 from tallybayes.storage.plan_content import plan_from_bytes
 from tallybayes.tables.source import Source, Stream
 
-__all__ = ["combine", "combined_sum", "partial"]
+__all__ = ["combine", "combine_sums", "partial"]
 
 _WARNINGS = 20  # that are kept
 
@@ -39,10 +39,12 @@ def partial(batches: Any, plan: bytes) -> bytes:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DataWarning)
         counted = counter.count(source) if _has_rows(source) else counter.rows
-    texts = sorted({str(one.message) for one in told if issubclass(one.category, DataWarning)})
-    for one in told:
-        if not issubclass(one.category, DataWarning):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, source=one.source)
+    texts = sorted({str(warning.message) for warning in told if issubclass(warning.category, DataWarning)})
+    for warning in told:
+        if not issubclass(warning.category, DataWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno, source=warning.source
+            )
     return partial_to_bytes(PartialSum(digest, counted, counting.learns, tuple(texts[:_WARNINGS])))
 
 
@@ -51,21 +53,21 @@ def combine(*parts: bytes | Iterable[bytes]) -> bytes:
 
     They are read one after the other, so that no more than two sums are in memory.
     """
-    return partial_to_bytes(combined_sum(*parts))
+    return partial_to_bytes(combine_sums(*parts))
 
 
-def combined_sum(*parts: bytes | Iterable[bytes]) -> PartialSum:
+def combine_sums(*parts: bytes | Iterable[bytes]) -> PartialSum:
     """The sum of partial sums, before it becomes bytes."""
     total: PartialSum | None = None
     for data in _each(parts):
-        one = partial_from_bytes(data)
-        total = one if total is None else _added(total, one)
+        part = partial_from_bytes(data)
+        total = part if total is None else _add(total, part)
     if total is None:
         raise DataError("one or more partial sums", got=0)
     return total
 
 
-def _added(total: PartialSum, part: PartialSum) -> PartialSum:
+def _add(total: PartialSum, part: PartialSum) -> PartialSum:
     if part.plan != total.plan:
         hint = "count all pieces by the bytes of one plan"
         raise DataError("partial sums of the same plan", got=part.plan, hint=hint)

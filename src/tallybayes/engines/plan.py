@@ -64,7 +64,7 @@ def plan_fit(
     A column that has no value in these rows is not counted.
     """
     plan = FitPlan.of(to_source(data), label, options, sample_weight=sample_weight)
-    return _checked(Plan(plan.counting, plan.column_weights))
+    return _check(Plan(plan.counting, plan.column_weights))
 
 
 def plan_change(
@@ -89,13 +89,13 @@ def plan_change(
     if data is not None and plan.learns:
         source: Source = to_source(data)
         plan = replace(plan, schema=grow_schema(plan.schema, source.head(), plan))
-    return _checked(Plan(plan))
+    return _check(Plan(plan))
 
 
-def _checked(plan: Plan) -> Plan:
+def _check(plan: Plan) -> Plan:
     """The plan, if pieces can be counted by it."""
     for name in ("label", "weight"):
-        given = getattr(plan.counting, name)
-        if not isinstance(given, str) and (name == "label" or given is not None):
-            raise ParameterError(f"the {name} as the name of a column, to count in pieces", got=type(given).__name__)
+        column = getattr(plan.counting, name)
+        if not isinstance(column, str) and (name == "label" or column is not None):
+            raise ParameterError(f"the {name} as the name of a column, to count in pieces", got=type(column).__name__)
     return plan

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
-__all__ = ["RankedScores", "auc_classes", "mean_auc", "ranked_scores", "ratios"]
+__all__ = ["RankedScores", "auc_classes", "mean_auc", "rank_scores", "ratios"]
 
 
 class RankedScores:
@@ -54,15 +54,15 @@ def auc_classes(classes: Sequence[Any]) -> Sequence[Any]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-def ranked_scores(scores: Scores, labels: Sequence[Any]) -> dict[Any, RankedScores]:
+def rank_scores(scores: Scores, labels: Sequence[Any]) -> dict[Any, RankedScores]:
     """The rows ranked by the probability of each label, for labels whose AUC is defined."""
-    found = {}
+    ranked = {}
     for label in labels:
         place = scores.classes.index(label)
         positive = scores.codes == place
         if scores.known[positive].any() and not positive.all():
-            found[label] = RankedScores(scores.proba[:, place], positive)
-    return found
+            ranked[label] = RankedScores(scores.proba[:, place], positive)
+    return ranked
 
 
 def mean_auc(aucs: Sequence[Floats]) -> Floats:

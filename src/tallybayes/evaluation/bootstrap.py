@@ -12,14 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores, ratios
+from tallybayes.evaluation.auc import auc_classes, mean_auc, rank_scores, ratios
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
 __all__ = ["METRICS", "intervals"]
 
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
-_CELLS = 2**20  # weights held at a time: 8 MB
+_WEIGHTS_AT_ONCE = 2**20  # weights held at a time: 8 MB
 
 
 def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, tuple[float, float]]:
@@ -37,11 +37,11 @@ def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, t
 
 def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
     """How often each replicate draws each row, (rows, replicates), some replicates at a time."""
-    at_once = max(1, _CELLS // n_rows)
+    at_once = max(1, _WEIGHTS_AT_ONCE // n_rows)
     for start in range(0, n, at_once):
         weights = np.empty((min(at_once, n - start), n_rows))
-        for one in weights:
-            one[:] = np.bincount(rng.integers(0, n_rows, n_rows, dtype=np.int32), minlength=n_rows)
+        for replicate in weights:
+            replicate[:] = np.bincount(rng.integers(0, n_rows, n_rows, dtype=np.int32), minlength=n_rows)
         yield np.ascontiguousarray(weights.T)
 
 
@@ -49,7 +49,7 @@ class _WeightedMetrics:
     """The metrics of rows under weights."""
 
     def __init__(self, scores: Scores) -> None:
-        self._ranked = ranked_scores(scores, auc_classes(scores.classes))
+        self._ranked = rank_scores(scores, auc_classes(scores.classes))
         right, answered, known = scores.right, scores.answered, scores.known
         with np.errstate(divide="ignore"):
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
@@ -68,13 +68,13 @@ class _WeightedMetrics:
         aucs = [ranked.aucs(weights) for ranked in self._ranked.values()]
         return {
             "accuracy": ratios(right, answered),
-            "balanced_accuracy": self._balanced(weights),
+            "balanced_accuracy": self._balance(weights),
             "log_loss": ratios(np.where(ruled_out > 0, np.inf, log_loss), known),
             "brier": ratios(brier, known),
             "auc": np.broadcast_to(mean_auc(aucs), right.shape),
         }
 
-    def _balanced(self, weights: Floats) -> Floats:
+    def _balance(self, weights: Floats) -> Floats:
         """The mean recall of the classes that occur in the replicate."""
         if not len(self._starts):
             return np.full(weights.shape[1], np.nan)

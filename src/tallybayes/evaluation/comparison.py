@@ -39,9 +39,9 @@ class Comparison(ResultView):
 
     def curve(self, model: str, measure: str = "error") -> list[float]:
         """The mean of a measure ("error" or "log_loss") of one model at every size."""
-        for kind, names, given in (("a model", MODELS, model), ("a measure", MEASURES, measure)):
-            if given not in names:
-                raise ParameterError(f"{kind} ({', '.join(names)})", got=given)
+        for kind, names, name in (("a model", MODELS, model), ("a measure", MEASURES, measure)):
+            if name not in names:
+                raise ParameterError(f"{kind} ({', '.join(names)})", got=name)
         return [row[measure] for row in self.rows if row["model"] == model]
 
     def best(self, measure: str = "error") -> list[str | None]:
@@ -82,8 +82,8 @@ class Comparison(ResultView):
     def _table(self, measure: str) -> TextGrid:
         body = []
         for size, best in zip(self.sizes, self.best(measure), strict=True):
-            found = {row["model"]: row for row in self.rows if row["size"] == size}
-            cells = [f"{digits(found[m][measure])} ± {digits(found[m][f'{measure}_se'])}" for m in MODELS]
+            by_model = {row["model"]: row for row in self.rows if row["size"] == size}
+            cells = [f"{digits(by_model[m][measure])} ± {digits(by_model[m][f'{measure}_se'])}" for m in MODELS]
             body.append([str(size), *cells, best or "tie"])
         return TextGrid(["rows", *MODELS, "best"], body, title=measure.replace("_", " "))
 

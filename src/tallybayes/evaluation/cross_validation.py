@@ -62,13 +62,13 @@ def cross_validate(
     """
     folds = None if folds is None else check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    given, (group, time) = to_source(data), (_name(one) for one in (group, time))
+    table_source, (group, time) = to_source(data), (_name(column) for column in (group, time))
     has_times = isinstance(time, str)  # as a column, which the model may use
-    given, group, time = as_columns(given, group, time, words=("group", "time"))
+    table_source, group, time = as_columns(table_source, group, time, words=("group", "time"))
     request = FoldRequest(folds, seed, group, time, holdout)
     request.check()
     excluded = [name for name in (group, None if has_times else time) if name is not None]
-    source, fits = plan_fits(given, label, _without(excluded, options, given), "for cross-validation")
+    source, fits = plan_fits(table_source, label, _exclude(excluded, options, table_source), "for cross-validation")
     label, weights = fits.label, fits.column_weights
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
@@ -102,17 +102,17 @@ def cross_validate(
             for _, (log_proba, labels) in source.work_on_good_rows(table, partial(score_table, snapshots[part], label)):
                 add_rows(evaluations[part], snapshots[part], log_proba, labels)
     source.bad = bad
-    accuracies = [one.accuracy for one in evaluations if one.n_rows] if holdout is None else []
+    accuracies = [evaluation.accuracy for evaluation in evaluations if evaluation.n_rows] if holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
     return sum(evaluations, start).with_positive(positive)
 
 
-def _name(given: Any) -> Any:
+def _name(column: Any) -> Any:
     """A column by its name, which is text."""
-    return str(given) if isinstance(given, (int, float)) else given
+    return str(column) if isinstance(column, (int, float)) else column
 
 
-def _without(names: list[str], options: FitOptions, source: Source) -> FitOptions:
+def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOptions:
     """The options with some columns excluded, unless they are named in the options."""
     chosen = options.get("families")
     there = [name for name in names if name in source.head().columns]

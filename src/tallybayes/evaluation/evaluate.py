@@ -30,8 +30,8 @@ __all__ = [
     "Batches",
     "add_rows",
     "evaluate",
-    "evaluated",
-    "finished_evaluation",
+    "evaluate_batches",
+    "finish_evaluation",
     "plan_fits",
     "score_honestly",
     "score_table",
@@ -75,11 +75,11 @@ def evaluate(
         )
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    given: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
-    work = partial(evaluated, snapshot, label)
-    evaluation = score_honestly(snapshot, source, label, work, lambda found: found, **given)
+    options: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
+    work = partial(evaluate_batches, snapshot, label)
+    evaluation = score_honestly(snapshot, source, label, work, lambda result: result, **options)
     evaluation.bad = 0 if source.bad is None else source.bad.count
-    return finished_evaluation(evaluation, snapshot, label, positive)
+    return finish_evaluation(evaluation, snapshot, label, positive)
 
 
 def score_honestly(
@@ -124,7 +124,7 @@ def _training_split(snapshot: Snapshot) -> str:
     return f"training rows, scored by {how}: each by a model without it"
 
 
-def evaluated(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:
+def evaluate_batches(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:
     """The evaluation of batches with log P(class | row) of their rows."""
     evaluation = Evaluation()
     for table, log_proba in batches:
@@ -132,13 +132,13 @@ def evaluated(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:
     return evaluation
 
 
-def finished_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, positive: Any) -> Evaluation:
+def finish_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, positive: Any) -> Evaluation:
     """The evaluation of all rows, if there are any; a warning if all their labels are unknown to the model."""
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
-    found = evaluation.class_rows.keys()
-    if found.isdisjoint(snapshot.classes):
-        text = f"none of the labels is a class of the model: {shorten(sort_keys(found))}, where it has"
+    labels = evaluation.class_rows.keys()
+    if labels.isdisjoint(snapshot.classes):
+        text = f"none of the labels is a class of the model: {shorten(sort_keys(labels))}, where it has"
         warn(f"{text} {shorten(snapshot.classes)}", column=label if isinstance(label, str) else None)
     return evaluation.with_positive(positive)
 

@@ -110,7 +110,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     for name in request.columns:
         wanted.setdefault(name, None)
     n = request.folds or 10
-    has_texts = any(field.is_text for field in model.schema.columns.values())
+    has_texts = any(spec.is_text for spec in model.schema.columns.values())
     if request.holdout is None and not request.columns and not has_texts:
         return FoldPlan(n, range(n), lambda: _stratify(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
@@ -127,10 +127,12 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     if request.holdout is not None:
         n_held = int((parts == 1).sum())
         words = f"{n_held:,} of {len(parts):,} rows held out{words}"
-        return FoldPlan(2, range(1, 2), lambda: _given(parts), model.schema, wanted, True, words)
+        return FoldPlan(2, range(1, 2), lambda: _deal_known(parts), model.schema, wanted, True, words)
     forward = request.time is not None
     n_parts = n + forward
-    return FoldPlan(n_parts, range(int(forward), n_parts), lambda: _given(parts), model.schema, wanted, forward, words)
+    return FoldPlan(
+        n_parts, range(int(forward), n_parts), lambda: _deal_known(parts), model.schema, wanted, forward, words
+    )
 
 
 @dataclass(eq=False)
@@ -177,7 +179,7 @@ class _DividedRows:
 def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple[Hashes, Hashes]:
     """The hashes and signatures of the rows of a table; 0 for those that cannot be encoded and are skipped."""
     hashes, signatures = np.zeros((2, table.n_rows), np.uint64)
-    for part, batch in source.work_on_good_rows(table, lambda one: read_batch(one, model.schema, label, None)):
+    for part, batch in source.work_on_good_rows(table, lambda rows: read_batch(rows, model.schema, label, None)):
         places = _places(table, part)
         hashes[places], signatures[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
     return hashes, signatures
@@ -186,7 +188,7 @@ def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple
 def _together(source: Source, table: Table, together: NearCopies, folds: Parts) -> Parts:
     """The folds of the rows of a table, near-copied texts in one; those of rows that are skipped do not matter."""
     result = folds.copy()
-    for part, part_folds in source.work_on_good_rows(table, lambda one: together(one, folds[_places(table, one)])):
+    for part, part_folds in source.work_on_good_rows(table, lambda rows: together(rows, folds[_places(table, rows)])):
         result[_places(table, part)] = part_folds
     return result
 
@@ -206,7 +208,7 @@ def _stratify(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
     return lambda table, labels: assign(labels)
 
 
-def _given(parts: Parts) -> Callable[[Table, Labels], Parts]:
+def _deal_known(parts: Parts) -> Callable[[Table, Labels], Parts]:
     """Parts that are known, in the order of the rows with a label."""
     done = 0
 

@@ -39,7 +39,7 @@ from tallybayes.typing import LabelLike, TableLike
 
 __all__ = ["compare"]
 
-_LEAST = 10  # rows of the smallest default size
+_LEAST_ROWS = 10  # rows of the smallest default size
 
 Rows = NDArray[np.int64]
 
@@ -88,10 +88,10 @@ def compare(
     steps = _sizes(sizes, largest)
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
-        order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, found in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
-            for model, one in zip(MODELS, found, strict=True):
-                evaluations[model, size].append(one)
+        order = _nest(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
+        for size, by_model in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
+            for model, evaluation in zip(MODELS, by_model, strict=True):
+                evaluations[model, size].append(evaluation)
             done += size
             if progress is not None:
                 progress(done, done / (folds * sum(steps)), 0)
@@ -129,18 +129,18 @@ def _fit(empty: Model, label: Any, table: Table) -> Model:
     return model
 
 
-def _sizes(given: Iterable[int] | None, largest: int) -> list[int]:
+def _sizes(requested: Iterable[int] | None, largest: int) -> list[int]:
     """The given sizes in ascending order, or by default 10, 20, 50, 100, ... and all rows."""
-    if given is None:
+    if requested is None:
         steps = (first * 10**power for power in range(1, 12) for first in (1, 2, 5))
-        return [*(size for size in steps if _LEAST <= size <= largest * 0.8), largest]
-    sizes = sorted({check_integer("each of the sizes", size, at_least=1) for size in given})
+        return [*(size for size in steps if _LEAST_ROWS <= size <= largest * 0.8), largest]
+    sizes = sorted({check_integer("each of the sizes", size, at_least=1) for size in requested})
     if not sizes or sizes[-1] > largest:
         raise ParameterError(f"sizes of at most {largest}, the number of training rows of a fold", got=sizes)
     return sizes
 
 
-def _nested(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> Rows:
+def _nest(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> Rows:
     """Rows in an order in which the first n of them, for every n, are stratified by class."""
     rows = rng.permutation(rows)
     place = np.empty(len(rows))
@@ -178,7 +178,10 @@ def _evaluation(data: _LabelledRows, classes: list[int], log_proba: Any, test: R
 def _row(model: str, size: int, evaluations: list[Evaluation]) -> dict[str, Any]:
     """Both measures: the values of the folds, their mean, and the standard error of the mean."""
     row: dict[str, Any] = {"model": model, "size": size}
-    errors, losses = [1 - one.accuracy for one in evaluations], [one.log_loss for one in evaluations]
+    errors, losses = (
+        [1 - evaluation.accuracy for evaluation in evaluations],
+        [evaluation.log_loss for evaluation in evaluations],
+    )
     for measure, values in (("error", errors), ("log_loss", losses)):
         defined = np.array([value for value in values if not np.isnan(value)])
         has_error = len(defined) > 1 and bool(np.isfinite(defined).all())

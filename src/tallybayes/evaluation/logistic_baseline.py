@@ -31,7 +31,7 @@ class Design:
 
     def __init__(self, table: Table, schema: Schema) -> None:
         table = with_date_parts(table, schema)
-        texts = [name for name, field in schema.columns.items() if field.is_text and name in table.columns]
+        texts = [name for name, spec in schema.columns.items() if spec.is_text and name in table.columns]
         specs = schema.columns.items()
         plain = Schema(None, {name: spec for name, spec in specs if not (spec.is_text or spec.reader.inputs)})
         columns = encode_columns(table, plain)
@@ -90,10 +90,10 @@ class Logistic:
     def _features(self, rows: Rows) -> Any:
         from scipy.sparse import csr_array, hstack, issparse
 
-        found = [transformer.transform(values[rows]) for values, transformer in self._prepared]
-        if any(map(issparse, found)):
-            return hstack([csr_array(part) for part in found], format="csr")
-        return np.hstack(found) if found else np.zeros((len(rows), 1))
+        features = [transformer.transform(values[rows]) for values, transformer in self._prepared]
+        if any(map(issparse, features)):
+            return hstack([csr_array(part) for part in features], format="csr")
+        return np.hstack(features) if features else np.zeros((len(rows), 1))
 
 
 def _numbers(column: Column) -> Floats:

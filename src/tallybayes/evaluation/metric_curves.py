@@ -73,8 +73,8 @@ def reliability(scores: Scores, bins: int, place: int | None) -> list[dict[str, 
 
 def calibration_error(curve: list[dict[str, Any]]) -> float:
     """The expected calibration error of a reliability curve; NaN without rows."""
-    n_rows = sum(one["rows"] for one in curve)
-    off = sum(one["rows"] * abs(one["observed"] - one["predicted"]) for one in curve)
+    n_rows = sum(point["rows"] for point in curve)
+    off = sum(point["rows"] * abs(point["observed"] - point["predicted"]) for point in curve)
     return off / n_rows if n_rows else float("nan")
 
 

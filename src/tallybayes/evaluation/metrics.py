@@ -27,7 +27,7 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import metric_curves
 from tallybayes.evaluation.answer_costs import Costs, least_constant_cost, mean_cost
-from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
+from tallybayes.evaluation.auc import auc_classes, mean_auc, rank_scores
 from tallybayes.evaluation.bootstrap import intervals
 from tallybayes.evaluation.evaluation_text import evaluation_parts
 from tallybayes.evaluation.ranking_metrics import NAMES, matthews_correlation, ranking_by_class
@@ -85,8 +85,8 @@ class Evaluation(ResultView):
         """
         if not len(labels):
             return
-        own = set(classes)
-        names = [*classes, *dict.fromkeys(label for label in labels if label not in own)]
+        model_classes = set(classes)
+        names = [*classes, *dict.fromkeys(label for label in labels if label not in model_classes)]
         index = {label: code for code, label in enumerate(names)}
         codes: NDArray[np.int64] = np.array([index[label] for label in labels], np.int64)
         chosen = log_proba.argmax(axis=1) if predicted is None else np.asarray(predicted, np.int64)
@@ -181,7 +181,7 @@ class Evaluation(ResultView):
     @property
     def balanced_accuracy(self) -> float:
         """The mean of the recalls of the classes that have rows."""
-        recalls = [row["recall"] for row in self._counted() if row["rows"]]
+        recalls = [row["recall"] for row in self._count_by_class() if row["rows"]]
         return _ratio(sum(recalls), len(recalls))
 
     @property
@@ -226,14 +226,14 @@ class Evaluation(ResultView):
     def auc(self) -> float:
         """The area under the ROC curve of the second of two classes; of several, the mean of one against the rest."""
         scores = self.scores()
-        found = ranked_scores(scores, auc_classes(scores.classes))
-        return float(mean_auc([np.array([ranked.auc()]) for ranked in found.values()])[0])
+        by_class = rank_scores(scores, auc_classes(scores.classes))
+        return float(mean_auc([np.array([ranked.auc()]) for ranked in by_class.values()])[0])
 
     def auc_of(self, positive: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
-        return found[positive].auc() if found else float("nan")
+        by_class = rank_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
+        return by_class[positive].auc() if by_class else float("nan")
 
     @property
     def average_precision(self) -> float:
@@ -284,14 +284,14 @@ class Evaluation(ResultView):
     def per_class(self) -> list[dict[str, Any]]:
         """Rows, precision, recall, F1, AUC and ranking of every class against the rest; NaN if rows were not kept."""
         scores = self.scores() if self.kept.complete and self.kept.parts else None
-        found = {} if scores is None else ranked_scores(scores, scores.classes)
+        ranked = {} if scores is None else rank_scores(scores, scores.classes)
         ranking = {} if scores is None else dict(zip(scores.classes, ranking_by_class(scores), strict=True))
         absent = dict.fromkeys(NAMES, float("nan"))
         return [
             row
-            | {"auc": found[row["class"]].auc() if row["class"] in found else float("nan")}
+            | {"auc": ranked[row["class"]].auc() if row["class"] in ranked else float("nan")}
             | ranking.get(row["class"], absent)
-            for row in self._counted()
+            for row in self._count_by_class()
         ]
 
     def matrix(self) -> NDArray[np.int64]:
@@ -324,7 +324,7 @@ class Evaluation(ResultView):
         """Precision, recall and thresholds of a class, by default the second of two."""
         return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), positive))
 
-    def _counted(self) -> list[dict[str, Any]]:
+    def _count_by_class(self) -> list[dict[str, Any]]:
         """Rows, precision, recall and F1 of every class, from the confusion matrix."""
         decided = {pair: n for pair, n in self.confusion.items() if pair[1] is not None}
         true, predicted = _rows_by(decided, 0), _rows_by(decided, 1)

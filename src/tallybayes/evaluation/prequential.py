@@ -28,7 +28,7 @@ from tallybayes.typing import LabelLike, TableLike
 __all__ = ["Prequential", "prequential"]
 
 _SHARE = 50  # by default a block has one row for so many rows learned before
-_LEAST, _MOST = 10, 2**16  # bounds of the default block size: the rows of a block are held in memory
+_LEAST_ROWS, _MOST_ROWS = 10, 2**16  # bounds of the default block size: the rows of a block are held in memory
 _LINES = 20  # of the printed curve
 
 
@@ -114,7 +114,7 @@ class _StreamEvaluation:
         self._block = Evaluation()
         self._pending: list[Table] = []
         self._n_read = 0
-        self._end = every or _LEAST
+        self._end = every or _LEAST_ROWS
 
     def read(self, table: Table) -> None:
         """Score the next rows, and learn each block when it is full."""
@@ -148,7 +148,7 @@ class _StreamEvaluation:
             self.result.rows.append(self._point())
         self._pending = []
         self._block = Evaluation()
-        self._end = self._n_read + (self._every or min(max(self._n_read // _SHARE, _LEAST), _MOST))
+        self._end = self._n_read + (self._every or min(max(self._n_read // _SHARE, _LEAST_ROWS), _MOST_ROWS))
 
     def _point(self) -> dict[str, Any]:
         total, block = self.result.evaluation, self._block

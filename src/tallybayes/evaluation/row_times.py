@@ -57,10 +57,10 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
     for row, text in enumerate(texts):
         if text is not None and text.strip() and parsed[text] is None:
             raise DataError("a time", got=text, column=name, row=row, hint=_HINT)
-    kinds = {one[0] for one in parsed.values() if one is not None}
+    kinds = {time[0] for time in parsed.values() if time is not None}
     if len(kinds) > 1:
         raise DataError("times of one kind", got="numbers and dates", column=name, hint=_HINT)
-    return np.array([np.nan if (one := parsed[text]) is None else one[1] for text in texts], np.float64)
+    return np.array([np.nan if (time := parsed[text]) is None else time[1] for text in texts], np.float64)
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

@@ -59,7 +59,7 @@ class Scores:
         """Some of the rows."""
         return Scores(self.classes, self.codes[rows], self.proba[rows], self.predicted[rows], self.known[rows])
 
-    def aligned(self, classes: Sequence[Any]) -> Scores:
+    def align(self, classes: Sequence[Any]) -> Scores:
         """The same rows over a superset of the classes, in the given order."""
         if list(classes) == self.classes:
             return self
@@ -111,7 +111,7 @@ class KeptRows:
             hint = f"evaluate fewer than {LIMIT:,} rows times classes for AUC, curves, calibration and intervals"
             raise UnsupportedError("too many rows to keep them all", hint=hint)
         classes = sort_keys({label for part in self.parts for label in part.classes})
-        aligned = [part.aligned(classes) for part in self.parts]
+        aligned = [part.align(classes) for part in self.parts]
         self.parts = aligned if len(aligned) == 1 else [_concatenate(classes, aligned)]
         return self.parts[0]
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from tallybayes.model.model import Model
-from tallybayes.storage.model_file import locked_state, read_state, state_from_bytes, state_to_bytes
+from tallybayes.storage.model_file import lock_state, read_state, state_from_bytes, state_to_bytes
 
 __all__ = ["dumps", "edit_model_file", "load", "loads"]
 
@@ -33,7 +33,7 @@ def edit_model_file(path: str | os.PathLike[str], *, on_wait: Callable[[], None]
 
     The file is locked meanwhile: others that edit it wait for their turn. on_wait: called once if this has to wait.
     """
-    with locked_state(path, on_wait=on_wait) as (name, state):
+    with lock_state(path, on_wait=on_wait) as (name, state):
         model = Model(state)
         yield model
         model.save(name)

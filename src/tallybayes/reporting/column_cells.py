@@ -59,17 +59,17 @@ def learned_cells(model: Model, description: Description) -> dict[str, LearnedCe
         rows = description.columns.get(name, [])
         try:
             if family.column is Reals:
-                found = _of_numbers(name, predictives[name], weights)
+                cells = _of_numbers(name, predictives[name], weights)
             elif family.column is Flags:
-                found = _of_flags(name, rows, weights)
+                cells = _of_flags(name, rows, weights)
             elif family.column is Codes:
-                found = _of_keys(name, rows, dict(zip(model.classes, weights, strict=True)))
+                cells = _of_keys(name, rows, dict(zip(model.classes, weights, strict=True)))
             else:
                 continue
         except (ParameterError, UnsupportedError):  # categories of several types, or scores without a distribution
             continue
-        if found is not None and found.input.n_cells > 1:
-            result[name] = found
+        if cells is not None and cells.input.n_cells > 1:
+            result[name] = cells
     return result
 
 

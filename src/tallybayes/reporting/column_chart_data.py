@@ -40,11 +40,11 @@ _POINTS = 160
 _WHOLE = 60  # range up to which each integer has its own bin
 _VALUES = 12  # bars per class; rarer values are omitted
 _WORDS = 20  # words of all classes
-_MOST = 50.0  # log odds drawn for a word that excludes a class
+_MOST_LOG_ODDS = 50.0  # log odds drawn for a word that excludes a class
 _DRAWS = 400  # samples per class, to find the range of a density
 _SKEW = 30.0  # a range so many times the interquartile range is drawn on a logarithmic axis
 _LONG = 60
-_LEAST = 1e-5  # probability of a value or bin below which its log odds are those of smoothing only
+_LEAST_PROBABILITY = 1e-5  # probability of a value or bin below which its log odds are those of smoothing only
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,8 @@ class ColumnChartData:
 
 def predictive_of(model: Model, column: str) -> Predictive:
     """The predictive of one column, without its column weight."""
-    if (found := model.predictives().get(column)) is not None:
-        return found
+    if (predictive := model.predictives().get(column)) is not None:
+        return predictive
     raise ParameterError("a column of the model", got=column, hint=did_you_mean(column, model.schema.families))
 
 
@@ -150,7 +150,7 @@ class _ClassChart:
         others = np.stack([self._others(p, code) for code in range(p.shape[1])], axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = np.clip(np.nan_to_num(np.log(p) - np.log(others)), -_REACH, _REACH)
-        return np.where((p @ self.prior)[:, None] > _LEAST, odds, 0.0)
+        return np.where((p @ self.prior)[:, None] > _LEAST_PROBABILITY, odds, 0.0)
 
 
 def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
@@ -168,7 +168,7 @@ def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
         return np.array([low])
     step = (high - low) / n
     size = 10.0 ** np.floor(np.log10(step))
-    step = size * next(one for one in (1, 2, 5, 10) if one * size >= step)  # values with few digits
+    step = size * next(factor for factor in (1, 2, 5, 10) if factor * size >= step)  # values with few digits
     grid = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
     return np.asarray(np.round(grid, int(np.clip(-np.log10(size), 0, 300))))
 
@@ -264,7 +264,7 @@ def _words(
     bars = []
     for code in codes:
         others = np.delete(adds, code, axis=1).mean(axis=1) if len(names) > 1 else 0.0
-        lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST, _MOST)
+        lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST_LOG_ODDS, _MOST_LOG_ODDS)
         words = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
         bars += [
             {"word": _short(shorten_word(shown(tokens[i]))), "class": names[code], "lead": float(lead[i]), "rank": rank}

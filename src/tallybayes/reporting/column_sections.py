@@ -31,7 +31,7 @@ _KINDS = {  # the name of a chart, the header of its table, and the keys of its 
 def add_column_charts(page: Page, context: ReportContext) -> None:
     """Add a chart of every column in every class."""
     names = context.columns_by_information
-    information = {one.column: one.information for one in context.data.importance}
+    information = {importance.column: importance.information for importance in context.data.importance}
     useful = [name for name in names if information.get(name, 1.0) >= _NOTHING]  # derived columns have no number
     useless = [name for name in names if name not in set(useful)]
     drawn, hidden = useful[:_OPEN], useful[_OPEN:_DRAWN]
@@ -60,20 +60,20 @@ def add_column_charts(page: Page, context: ReportContext) -> None:
 def _grid(page: Page, context: ReportContext, names: Sequence[str]) -> Markup:
     tables = context.description.columns
     charts = ((name, column_chart_data(context.model, name, tables.get(name), every=True)) for name in names)
-    return tag("div", *(_figure(page, context, name, one) for name, one in charts if one.rows), class_="grid")
+    return tag("div", *(_figure(page, context, name, chart) for name, chart in charts if chart.rows), class_="grid")
 
 
-def _figure(page: Page, context: ReportContext, name: str, one: ColumnChartData) -> Markup:
-    what, header, keys = _KINDS[one.kind]
+def _figure(page: Page, context: ReportContext, name: str, chart: ColumnChartData) -> Markup:
+    what, header, keys = _KINDS[chart.kind]
     number = context.columns_by_information.index(name)
     return page.figure(
         f"chart-column-{number}",
-        model_charts.column_chart(one, context.colours, titled=False),
-        title=one.column,
-        note=" · ".join(part for part in (one.family, one.note) if part),
-        description=f"{what} of {one.column} in each class",
-        header=[*header, one.what],
-        rows=[[row[key] for key in keys] for row in one.rows if "of" not in row],
+        model_charts.column_chart(chart, context.colours, titled=False),
+        title=chart.column,
+        note=" · ".join(part for part in (chart.family, chart.note) if part),
+        description=f"{what} of {chart.column} in each class",
+        header=[*header, chart.what],
+        rows=[[row[key] for key in keys] for row in chart.rows if "of" not in row],
         picks=context.drawn_classes if len(context.names) > CLASSES else (),  # few classes are drawn together
     )
 
@@ -87,6 +87,10 @@ def _rest(context: ReportContext, names: Sequence[str]) -> Markup:
     if not names:
         return Markup("")
     listed = set(names[:_REST])
-    rows = [[one.column, one.family, one.information] for one in context.data.importance if one.column in listed]
+    rows = [
+        [importance.column, importance.family, importance.information]
+        for importance in context.data.importance
+        if importance.column in listed
+    ]
     caption = "The other columns" + (f" (the first {_REST} of {len(names)})" if len(names) > _REST else "")
     return table(["column", "family", "information, nats per row"], rows, caption)

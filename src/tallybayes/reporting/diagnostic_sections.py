@@ -20,9 +20,9 @@ _PAIRS = 12  # pairs in the table
 _ROWS = 60  # columns in the tables of missing values and of drift
 _CLASSES = 12  # columns of the table of missing values; of more classes the most frequent
 _REASONS = 2  # columns that are named as the reason of a mistake
-_LEAST = 0.1  # decibans of a column that is named
+_LEAST_DECIBANS = 0.1  # decibans of a column that is named
 _WORDS = 3  # of a text that are named
-_FEW = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
+_LEAST_INFORMATION = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
 
 
 def add_mistakes(page: Page, context: ReportContext) -> None:
@@ -30,7 +30,7 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
     data = context.data
     if not data.mistakes:
         return
-    rows = [_mistake(context, number, one) for number, one in enumerate(data.mistakes)]
+    rows = [_mistake(context, number, mistake) for number, mistake in enumerate(data.mistakes)]
     listed = f"The {len(rows)} most probable" if len(rows) < data.n_mistakes else f"All {len(rows)}"
     sentence = (
         f"{data.n_mistakes:,} of {data.evaluation.n_rows:,} rows have a wrong answer. {listed} of these answers: "
@@ -44,24 +44,32 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
     )
 
 
-def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
-    odds = one.explanation.log_odds(one.answer, one.label)
+def _mistake(context: ReportContext, number: int, mistake: Mistake) -> list[str]:
+    odds = mistake.explanation.log_odds(mistake.answer, mistake.label)
     decibans = {name: value * DECIBANS for name, value in odds.items() if name}
-    most = sorted((name for name in decibans if decibans[name] >= _LEAST), key=lambda name: -decibans[name])[:_REASONS]
-    why = "; ".join(f"{name} = {_value(one, name)} ({signed(decibans[name])} dB)" for name in most)
-    codes = [context.model.classes.index(label) for label in (one.answer, one.label)]
+    clear = [name for name in decibans if decibans[name] >= _LEAST_DECIBANS]
+    most = sorted(clear, key=lambda name: -decibans[name])[:_REASONS]
+    why = "; ".join(f"{name} = {_value(mistake, name)} ({signed(decibans[name])} dB)" for name in most)
+    codes = [context.model.classes.index(label) for label in (mistake.answer, mistake.label)]
     place = len(context.data.examples) + number
     button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])
     buttons = [button] if context.has_nomogram else []
-    return [f"row {one.row:,}", shown(one.label), shown(one.answer), probability(one.probability), why, join(buttons)]
+    return [
+        f"row {mistake.row:,}",
+        shown(mistake.label),
+        shown(mistake.answer),
+        probability(mistake.probability),
+        why,
+        join(buttons),
+    ]
 
 
-def _value(one: Mistake, name: str) -> str:
+def _value(mistake: Mistake, name: str) -> str:
     """A value; of a text, the words with the most evidence for the answer."""
-    if one.explanation.words.get(name):
-        odds = sorted(one.explanation.word_odds(name, one.answer, one.label), key=lambda pair: -pair[1])
+    if mistake.explanation.words.get(name):
+        odds = sorted(mistake.explanation.word_odds(name, mistake.answer, mistake.label), key=lambda pair: -pair[1])
         return ", ".join(shorten_word(word.token) or "(absent words)" for word, _ in odds[:_WORDS])
-    value = one.explanation.values.get(name)
+    value = mistake.explanation.values.get(name)
     text = "missing" if value is None else shown(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -73,7 +81,7 @@ def add_dependence(page: Page, context: ReportContext) -> None:
     if len(names) < 2 or not judged.n_rows:
         return
     pairs = dependent_pairs({name: judged.cells(name) for name in names}, judged.codes, names)
-    found = [pair for pair in pairs if pair.information >= _FEW][:_PAIRS]
+    listed = [pair for pair in pairs if pair.information >= _LEAST_INFORMATION][:_PAIRS]
     sentence = (
         "Naive Bayes treats the columns as independent within each class; what two dependent columns say is counted "
         "twice, unless column weights, fitted by default, correct for it. Mutual information within the classes, of "
@@ -83,7 +91,7 @@ def add_dependence(page: Page, context: ReportContext) -> None:
     )
     rows = [
         [f"{pair.first} and {pair.second}", pair.information, _meter(pair.correlation), f"{pair.correlation:.2f}"]
-        for pair in found
+        for pair in listed
     ]
     body = (
         table(
@@ -102,7 +110,7 @@ def add_missing(page: Page, context: ReportContext) -> None:
     """Add the shares of missing values by class."""
     judged = context.data.columns
     derived = context.model.schema.derived
-    gaps = {name: own for name, own in judged.missing.items() if own.any() and name not in derived}
+    gaps = {name: counts for name, counts in judged.missing.items() if counts.any() and name not in derived}
     if not gaps:
         return
     codes = [code for code in np.argsort(-judged.class_rows, kind="stable").tolist() if judged.class_rows[code]]
@@ -113,8 +121,8 @@ def add_missing(page: Page, context: ReportContext) -> None:
         + [_percent(gaps[name][code] / judged.class_rows[code]) for code in codes]
         for name in order
     ]
-    own = context.model.column_weights.missing
-    used = [name for name in order if name in own]
+    weights = context.model.column_weights.missing
+    used = [name for name in order if name in weights]
     sentence = f"The share of rows without a value, in all rows and by class, in {judged.n_rows:,} rows."
     sentence += f" The model takes missing values for evidence in {', '.join(used)}." if used else ""
     header = ["column", "all", *(context.names[code] for code in codes)]
@@ -128,12 +136,12 @@ def add_drift(page: Page, context: ReportContext) -> None:
         return  # the evaluated rows are the learned rows
     shares = np.array([row["P(class)"] for row in context.description.classes])
     of_class = drift_between("(class)", shares, judged.class_rows, context.names.__getitem__)
-    own = [
+    by_column = [
         drift_between(name, cells.shares, judged.counts(name), cells.describe) for name, cells in judged.learned.items()
     ]
-    found = sorted((one for one in own if one is not None), key=lambda one: -one.stability)[:_ROWS]
-    found = [one for one in (of_class, *found) if one is not None]
-    clear = [one.name for one in found if one.is_clear]
+    drifts = sorted((drift for drift in by_column if drift is not None), key=lambda drift: -drift.stability)[:_ROWS]
+    drifts = [drift for drift in (of_class, *drifts) if drift is not None]
+    clear = [drift.name for drift in drifts if drift.is_clear]
     sentence = (
         "Whether the evaluated rows are like the learned ones. Total variation is half the sum of the differences of "
         "the shares of coarse cells, from 0 to 1; beside it what chance alone would give. A population stability index "
@@ -142,13 +150,13 @@ def add_drift(page: Page, context: ReportContext) -> None:
     told = f"Clear differences: {', '.join(clear)}." if clear else "No column differs clearly."
     header = ["column", "stability index", "total variation", "by chance", "changed most", "learned", "evaluated"]
     caption = f"Learned rows against {judged.n_rows:,} evaluated rows"
-    body = table(header, [_drift(one) for one in found], caption, kind="cards")
+    body = table(header, [_drift(drift) for drift in drifts], caption, kind="cards")
     page.section("drift", "Drift", sentence, tag("p", tag("b", told)), body)
 
 
-def _drift(one: Drift) -> list[str | float]:
-    shares = [_percent(one.learned), _percent(one.evaluated)]
-    return [one.name, f"{one.stability:.3f}", f"{one.variation:.3f}", f"{one.chance:.3f}", one.cell, *shares]
+def _drift(drift: Drift) -> list[str | float]:
+    shares = [_percent(drift.learned), _percent(drift.evaluated)]
+    return [drift.name, f"{drift.stability:.3f}", f"{drift.variation:.3f}", f"{drift.chance:.3f}", drift.cell, *shares]
 
 
 def _percent(share: float) -> str:

@@ -35,7 +35,7 @@ __all__ = [
 
 _ACROSS = 18  # characters of class names that fit side by side on a phone
 _SLANTED = 8  # classes up to which slanted names fit
-_CELLS = 12  # classes up to which the cells of a confusion matrix show their numbers
+_NUMBERED_CLASSES = 12  # classes up to which the cells of a confusion matrix show their numbers
 
 
 @draws
@@ -48,7 +48,7 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
         for b, n in zip(classes, line, strict=True)
     ]
     angle = 0 if sum(map(len, classes)) <= _ACROSS else -45 if len(classes) <= _SLANTED else -90
-    size = 12 if len(classes) <= _CELLS else 9
+    size = 12 if len(classes) <= _NUMBERED_CLASSES else 9
     base = alt.Chart(inline_data(rows)).encode(
         x=alt.X(
             "predicted:N",
@@ -68,7 +68,7 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
         )
     )
     height = row_height(classes, 44 if len(classes) <= 6 else 26) * len(classes)
-    if len(classes) > _CELLS:
+    if len(classes) > _NUMBERED_CLASSES:
         return cells.properties(height=height)
     numbers = base.mark_text(fontSize=15 if len(classes) <= 6 else 11).encode(
         text=alt.Text("rows:Q", format=","),

@@ -73,7 +73,7 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
     shares = {shown(label): rows[label] / evaluation.n_rows for label in labels}
     auc = {shown(label): evaluation.auc_of(label) for label in labels}
     reliable, roc = reliability_rows(evaluation, labels), roc_rows(evaluation, labels)
-    found, gained = precision_recall_rows(evaluation, labels), gain_rows(evaluation, labels)
+    precise, gained = precision_recall_rows(evaluation, labels), gain_rows(evaluation, labels)
     scored = score_rows(evaluation, labels, OTHERS)
     of_class = [row for row in scored if "of" not in row]
 
@@ -120,13 +120,13 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
         ),
         figure(
             "precision-recall",
-            evaluation_charts.precision_recall(found, few, every, shares=shares),
+            evaluation_charts.precision_recall(precise, few, every, shares=shares),
             title="Precision and recall",
             note="Over all thresholds. Dotted: the share of the class, the precision of answers at random.",
             description="Precision against recall of each class",
             header=["threshold", "recall", "precision"],
             keys=["class", "threshold", "recall", "precision"],
-            data=found,
+            data=precise,
         ),
         figure(
             "gain",

@@ -20,8 +20,8 @@ from tallybayes.tuning.importance import ColumnImportance
 
 __all__ = ["HeldOutImportance"]
 
-_LEAST = -1e6  # replaces the log-likelihood -inf, so that it can be subtracted again
-_MOST = 700.0  # nats that a single row contributes at most
+_IMPOSSIBLE = -1e6  # replaces the log-likelihood -inf, so that it can be subtracted again
+_MOST_NATS = 700.0  # nats that a single row contributes at most
 
 
 class HeldOutImportance:
@@ -35,15 +35,15 @@ class HeldOutImportance:
     def add(self, model: Model, evidence: Mapping[str, Floats], codes: NDArray[np.int64]) -> None:
         """Add rows with the log-likelihoods of every column, and their classes."""
         log_prior, row = model.snapshot().scorer.log_prior, np.arange(len(codes))
-        parts = {name: np.maximum(part, _LEAST) for name, part in evidence.items()}
-        joint = np.maximum(log_prior, _LEAST) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
+        parts = {name: np.maximum(part, _IMPOSSIBLE) for name, part in evidence.items()}
+        joint = np.maximum(log_prior, _IMPOSSIBLE) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
         posterior = model.snapshot().posterior
         whole = posterior.log_proba(joint)[row, codes]
         for name, part in parts.items():
             alone = normalise_log_scores(log_prior + part)[row, codes] - log_prior[codes]
             lost = whole - posterior.log_proba(joint - part)[row, codes]
             for sums, values in ((self._information, alone), (self._gain, lost)):
-                sums[name] = sums.get(name, 0.0) + float(np.clip(np.nan_to_num(values), -_MOST, _MOST).sum())
+                sums[name] = sums.get(name, 0.0) + float(np.clip(np.nan_to_num(values), -_MOST_NATS, _MOST_NATS).sum())
         self.n_rows += len(codes)
 
     def columns(self, model: Model) -> list[ColumnImportance]:

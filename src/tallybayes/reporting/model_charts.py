@@ -68,86 +68,86 @@ def importance(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Ch
 
 
 @draws
-def column_chart(one: ColumnChartData, every: Sequence[str] | None = None, *, titled: bool = True) -> Chart:
+def column_chart(chart: ColumnChartData, every: Sequence[str] | None = None, *, titled: bool = True) -> Chart:
     """A column in every class: densities, bars or words; `titled`: with the name of the column at an axis."""
-    if one.kind == "values":
-        return _values(one, every, one.column if titled else None)
-    return {"steps": _steps, "curve": _curve, "words": _words}[one.kind](one, every)
+    if chart.kind == "values":
+        return _values(chart, every, chart.column if titled else None)
+    return {"steps": _steps, "curve": _curve, "words": _words}[chart.kind](chart, every)
 
 
-def _steps(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
+def _steps(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
-    closed = [*one.rows]
-    for series in dict.fromkeys((row["class"], row.get("of")) for row in one.rows):  # the right edge of the last step
-        last = [row for row in one.rows if (row["class"], row.get("of")) == series][-1]
+    closed = [*chart.rows]
+    for series in dict.fromkeys((row["class"], row.get("of")) for row in chart.rows):  # the right edge of the last step
+        last = [row for row in chart.rows if (row["class"], row.get("of")) == series][-1]
         closed.append({**last, "x": last["x2"]})
     scale = alt.Scale(zero=False, nice=False)
-    whole = all((row["x"] - 0.5).is_integer() for row in one.rows)  # bins around integers
+    whole = all((row["x"] - 0.5).is_integer() for row in chart.rows)  # bins around integers
     axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
-    if one.constant is not None:
-        scale = alt.Scale(type="symlog", constant=one.constant, zero=False, nice=False)
-        axis = alt.Axis(values=list(one.ticks), format=",.6~g")
+    if chart.constant is not None:
+        scale = alt.Scale(type="symlog", constant=chart.constant, zero=False, nice=False)
+        axis = alt.Axis(values=list(chart.ticks), format=",.6~g")
     base = alt.Chart(inline_data(closed)).encode(
-        x=alt.X("x:Q", title=one.column, scale=scale, axis=axis),
-        y=alt.Y("p:Q", title=one.what, stack=None),
+        x=alt.X("x:Q", title=chart.column, scale=scale, axis=axis),
+        y=alt.Y("p:Q", title=chart.what, stack=None),
         tooltip=[
             "class:N",
             alt.Tooltip("x:Q", title="from"),
             alt.Tooltip("x2:Q", title="to"),
-            alt.Tooltip("p:Q", title=one.what, format=".4f"),
+            alt.Tooltip("p:Q", title=chart.what, format=".4f"),
         ],
     )
-    return _fill(base, one, every, "step-after")
+    return _fill(base, chart, every, "step-after")
 
 
-def _curve(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
+def _curve(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
-    base = alt.Chart(inline_data(one.rows)).encode(
-        x=alt.X("x:Q", title=one.column, scale=alt.Scale(zero=False, nice=False)),
-        y=alt.Y("p:Q", title=one.what, stack=None),
-        tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=one.what, format=".4g")],
+    base = alt.Chart(inline_data(chart.rows)).encode(
+        x=alt.X("x:Q", title=chart.column, scale=alt.Scale(zero=False, nice=False)),
+        y=alt.Y("p:Q", title=chart.what, stack=None),
+        tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=chart.what, format=".4g")],
     )
-    return _fill(base, one, every, "linear" if one.what == "density" else "step")
+    return _fill(base, chart, every, "linear" if chart.what == "density" else "step")
 
 
-def _fill(base: Any, one: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
+def _fill(base: Any, chart: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
     alt = altair()
     line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(
-        stroke=alt.Stroke("class:N", title="class", scale=colours(one.classes, every)),
-        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(one.classes, every)),
+        stroke=alt.Stroke("class:N", title="class", scale=colours(chart.classes, every)),
+        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(chart.classes, every)),
     )
     area = base.mark_area(interpolate=interpolate, opacity=0.18).encode(
-        fill=alt.Fill("class:N", scale=colours(one.classes, every), legend=None)
+        fill=alt.Fill("class:N", scale=colours(chart.classes, every), legend=None)
     )
     return one_legend(alt.layer(area, line)).properties(height=HEIGHT)
 
 
-def _values(one: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:
+def _values(chart: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:
     alt = altair()
-    order = list(dict.fromkeys(row["value"] for row in one.rows))
-    n_classes = min(len(one.classes), len(PALETTE))
+    order = list(dict.fromkeys(row["value"] for row in chart.rows))
+    n_classes = min(len(chart.classes), len(PALETTE))
     return _bars(
-        one.rows,
+        chart.rows,
         height=max(row_height(order), (12 if n_classes <= 3 else 8) * n_classes),
         x=alt.X(
-            "p:Q", title=one.what, scale=alt.Scale() if one.what.startswith("log odds") else alt.Scale(domainMin=0)
+            "p:Q", title=chart.what, scale=alt.Scale() if chart.what.startswith("log odds") else alt.Scale(domainMin=0)
         ),
         y=alt.Y("value:N", title=title, sort=order),
-        yOffset=alt.YOffset("class:N", sort=one.classes),
-        color=alt.Color("class:N", title="class", scale=colours(one.classes, every)),
-        tooltip=["value:N", "class:N", alt.Tooltip("p:Q", title=one.what, format=".4f")],
+        yOffset=alt.YOffset("class:N", sort=chart.classes),
+        color=alt.Color("class:N", title="class", scale=colours(chart.classes, every)),
+        tooltip=["value:N", "class:N", alt.Tooltip("p:Q", title=chart.what, format=".4f")],
     )
 
 
-def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
+def _words(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     return _bars(
-        one.rows,
-        height=row_height([row["word"] for row in one.rows], 18),
-        x=alt.X("lead:Q", title=one.what),
-        y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in one.rows))),
-        color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
-        tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
+        chart.rows,
+        height=row_height([row["word"] for row in chart.rows], 18),
+        x=alt.X("lead:Q", title=chart.what),
+        y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in chart.rows))),
+        color=alt.Color("class:N", title="evidence for", scale=colours(chart.classes, every)),
+        tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=chart.what, format=".2f")],
     )
 
 

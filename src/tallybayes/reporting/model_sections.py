@@ -109,8 +109,8 @@ def _column_table(context: ReportContext) -> Markup:
     """The columns with families, reasons and missing values."""
     judged = context.data.columns
     rows = [
-        [name, _family(context, name), field.reason, _share(judged.missing, name, judged.n_rows)]
-        for name, field in context.model.schema.columns.items()
+        [name, _family(context, name), spec.reason, _share(judged.missing, name, judged.n_rows)]
+        for name, spec in context.model.schema.columns.items()
     ]
     caption = f"Columns, and the share of missing values in {judged.n_rows:,} evaluated rows"
     return table(["column", "family", "reason", "missing"], rows, caption, kind="stack")
@@ -131,17 +131,20 @@ def add_importance(page: Page, context: ReportContext) -> None:
     if not (importance := context.data.importance):
         return
     rows = [
-        {"column": one.column, "kind": kind, "importance": value}
-        for one in importance[:_BARS]
-        for kind, value in (("information", one.information), ("gain", one.gain))
+        {"column": column.column, "kind": kind, "importance": value}
+        for column in importance[:_BARS]
+        for kind, value in (("information", column.information), ("gain", column.gain))
     ]
-    factors = any(one.decibans is not None for one in importance)
+    factors = any(column.decibans is not None for column in importance)
     body = page.figure(
         "chart-importance",
         model_charts.importance(rows),
         description="Bars of the importance of every column, in descending order of information",
         header=["column", "information", "gain", *(["Bayes factor, decibans"] if factors else [])],
-        rows=[[one.column, one.information, one.gain, *([one.decibans] if factors else [])] for one in importance],
+        rows=[
+            [column.column, column.information, column.gain, *([column.decibans] if factors else [])]
+            for column in importance
+        ],
     )
     sentence = (
         "In nats per row: information is the decrease of the log loss of the class shares by the column alone, gain "
@@ -160,10 +163,10 @@ def add_nomogram(page: Page, context: ReportContext) -> None:
     """Add the nomogram."""
     if not context.has_nomogram:
         return
-    rows = [(f"row {number}: {shown(label)}", one) for number, label, one in context.data.examples]
+    rows = [(f"row {number}: {shown(label)}", explanation) for number, label, explanation in context.data.examples]
     rows += [
-        (f"row {one.row}: {shown(one.label)}, answered {shown(one.answer)}", one.explanation)
-        for one in context.data.mistakes
+        (f"row {mistake.row}: {shown(mistake.label)}, answered {shown(mistake.answer)}", mistake.explanation)
+        for mistake in context.data.mistakes
     ]
     data = nomogram(context.model, context.columns_by_information, rows, context.description.columns)
     common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])

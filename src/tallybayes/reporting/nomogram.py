@@ -51,7 +51,7 @@ def nomogram(
     """
     derived = model.schema.derived  # what a value adds to these depends on other values: no ruler can show it
     shown_columns = [name for name in columns if name not in derived][:_RULERS]
-    explanations = [one for _, one in examples]
+    explanations = [explanation for _, explanation in examples]
     drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
     added = _score_marks(model, drafts)
     missing = model.snapshot().scorer.missing
@@ -59,8 +59,12 @@ def nomogram(
         {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
     ]
     rows = [
-        {"name": name, "at": [_position(ruler, one, model) for ruler in rulers], "rest": _rest(one, shown_columns)}
-        for name, one in examples
+        {
+            "name": name,
+            "at": [_position(ruler, explanation, model) for ruler in rulers],
+            "rest": _rest(explanation, shown_columns),
+        }
+        for name, explanation in examples
     ]
     return {
         "classes": [shown(label) for label in model.classes],
@@ -74,11 +78,11 @@ def nomogram(
 
 def _calibration(model: Model) -> dict[str, Any] | None:
     """The calibration: a temperature, or the points of an increasing function for each class."""
-    if (found := model.calibration) is None:
+    if (calibration := model.calibration) is None:
         return None
-    if found.method == "temperature":
-        return {"temperature": found.temperature}
-    return {"steps": [found.steps.get(label) for label in model.classes]}
+    if calibration.method == "temperature":
+        return {"temperature": calibration.temperature}
+    return {"steps": [calibration.steps.get(label) for label in model.classes]}
 
 
 class _Draft:
@@ -90,7 +94,7 @@ class _Draft:
 
 def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list[dict[str, Any]]) -> _Draft:
     family, part = model.schema.families[name], predictive_of(model, name)
-    used = [one.values.get(name) for one in examples]
+    used = [explanation.values.get(name) for explanation in examples]
     if family.column is Flags:
         return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
     if (steps := part.steps()) is not None:
@@ -174,9 +178,9 @@ def _largest(added: Floats) -> Floats:
     return np.where(np.isfinite(largest), largest, 0.0)
 
 
-def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
+def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> Any:
     """The position of a row on a ruler; None for a missing value."""
-    value = one.values.get(ruler["name"])
+    value = explanation.values.get(ruler["name"])
     if value is None:
         return None
     if ruler["kind"] == "choice":
@@ -186,17 +190,21 @@ def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
         return ruler["marks"].index(text) if text in ruler["marks"] else len(ruler["marks"]) - 1
     if ruler["kind"] == "words":
         text = value if isinstance(value, str) else shorten(value, 200)
-        return {"text": text[:200], "adds": _plain(one.log_evidence[ruler["name"]])}
+        return {"text": text[:200], "adds": _plain(explanation.log_evidence[ruler["name"]])}
     return float(value)
 
 
-def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
+def _rest(explanation: Explanation, columns: Sequence[str]) -> list[float | None]:
     """The contribution of the columns without a ruler to a row."""
-    if one.derived is None:
-        parts = [part for name, part in one.log_evidence.items() if name not in columns]
-        return list(_plain(sum(parts, np.zeros(len(one.classes)))))
+    if explanation.derived is None:
+        parts = [part for name, part in explanation.log_evidence.items() if name not in columns]
+        return list(_plain(sum(parts, np.zeros(len(explanation.classes)))))
     with np.errstate(invalid="ignore"):
-        rest = one.log_score - one.log_prior - sum(one.own_evidence.get(name, 0.0) for name in columns)
+        rest = (
+            explanation.log_score
+            - explanation.log_prior
+            - sum(explanation.own_evidence.get(name, 0.0) for name in columns)
+        )
     return list(_plain(rest))
 
 

@@ -57,9 +57,9 @@ def report(
     """
     altair()
     title = title or f"Predicting {model.schema.label or 'a label'}"
-    found = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
+    collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
     facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
-    context, page = ReportContext(model, found, provenance=facts), Page(title)
+    context, page = ReportContext(model, collected, provenance=facts), Page(title)
     for add in _BEFORE_TUNING:
         add(page, context)
     add_tuning(page, getattr(tuning, "curve", tuning))
@@ -69,8 +69,8 @@ def report(
 
 def _date() -> str:
     """Now; or the time in SOURCE_DATE_EPOCH, by which builds are made reproducible."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(given) if given.isdigit() else None))
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(seconds) if seconds.isdigit() else None))
 
 
 def is_report(path: str | os.PathLike[str]) -> bool:

@@ -48,7 +48,11 @@ class ReportContext:
     def columns_by_information(self) -> list[str]:
         """The columns of the model in descending order of information, then derived columns."""
         families, derived = self.model.schema.families, self.model.schema.derived
-        plain = [one.column for one in self.data.importance if one.column in families and one.column not in derived]
+        plain = [
+            column.column
+            for column in self.data.importance
+            if column.column in families and column.column not in derived
+        ]
         return [*plain, *derived]
 
     @property

@@ -80,49 +80,49 @@ def collect(
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
     work = partial(_collect, model, snapshot, label, rows)
-    found = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
-    found.evaluation.bad = 0 if source.bad is None else source.bad.count
-    if not found.evaluation.n_rows:
+    collected = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
+    collected.evaluation.bad = 0 if source.bad is None else source.bad.count
+    if not collected.evaluation.n_rows:
         raise DataError("rows with a label", got=0)
-    if found.evaluation.leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
-        _use_leave_one_out(found, model, source, label)
-    found.importance.sort(key=lambda one: (-one.information, one.column))
-    return found
+    if collected.evaluation.leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
+        _use_leave_one_out(collected, model, source, label)
+    collected.importance.sort(key=lambda column: (-column.information, column.column))
+    return collected
 
 
-def _evaluation(found: ReportData) -> Evaluation:
-    return found.evaluation
+def _evaluation(collected: ReportData) -> Evaluation:
+    return collected.evaluation
 
 
 def _collect(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
     """The data of a report on scored batches."""
     held_out, description = HeldOutImportance(), model.describe()
-    found = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
+    collected = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
     for table, log_proba in batches:
         labels = snapshot.labels(table, label)
-        if rows is not None and found.n_rows + table.n_rows > rows:
-            first = rows - found.n_rows
+        if rows is not None and collected.n_rows + table.n_rows > rows:
+            first = rows - collected.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(found.evaluation, snapshot, log_proba, labels)
+        add_rows(collected.evaluation, snapshot, log_proba, labels)
         codes = _class_codes(model, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a few of the rows: the whole table was read before
-            _add_columns(found, held_out, model, table, codes)
-            _add_mistakes(found, model, table, log_proba, codes)
-        found.n_rows += table.n_rows
-        if found.n_rows == rows:
+            _add_columns(collected, held_out, model, table, codes)
+            _add_mistakes(collected, model, table, log_proba, codes)
+        collected.n_rows += table.n_rows
+        if collected.n_rows == rows:
             break
-    if found.evaluation.n_rows:
-        found.importance, found.n_importance_rows = held_out.columns(model), held_out.n_rows
-    return found
+    if collected.evaluation.n_rows:
+        collected.importance, collected.n_importance_rows = held_out.columns(model), held_out.n_rows
+    return collected
 
 
-def _use_leave_one_out(found: ReportData, model: Model, source: Source, label: Any) -> None:
+def _use_leave_one_out(collected: ReportData, model: Model, source: Source, label: Any) -> None:
     """Replace the importance by that of training rows, by leave-one-out."""
     with source.read_again():
-        found_importance = importance(model, source, label=label)
-    found.importance, found.n_importance_rows = list(found_importance.columns), found_importance.n_rows
+        exact = importance(model, source, label=label)
+    collected.importance, collected.n_importance_rows = list(exact.columns), exact.n_rows
 
 
 def _class_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
@@ -133,7 +133,7 @@ def _class_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
 
 
 def _add_columns(
-    found: ReportData, held_out: HeldOutImportance, model: Model, table: Table, codes: NDArray[np.int64]
+    collected: ReportData, held_out: HeldOutImportance, model: Model, table: Table, codes: NDArray[np.int64]
 ) -> None:
     """Add some rows to the importance, cells and missing values of the columns, and keep a few as examples."""
     known = np.flatnonzero(codes >= 0)
@@ -148,31 +148,37 @@ def _add_columns(
         table.take(picked), lambda columns, n_rows: (columns, evidence(columns, n_rows))
     ):
         held_out.add(model, parts, codes[picked])
-        found.columns.add(columns, codes[picked])
-    if not found.examples:
+        collected.columns.add(columns, codes[picked])
+    if not collected.examples:
         rows = picked[_pick_balanced(codes[picked], _EXAMPLES)]
         explained = zip(rows.tolist(), model.explain(table.take(rows)), strict=True)
-        found.examples = [(found.n_rows + number, model.classes[codes[number]], one) for number, one in explained]
+        collected.examples = [
+            (collected.n_rows + number, model.classes[codes[number]], explanation) for number, explanation in explained
+        ]
 
 
-def _add_mistakes(found: ReportData, model: Model, table: Table, log_proba: Floats, codes: NDArray[np.int64]) -> None:
+def _add_mistakes(
+    collected: ReportData, model: Model, table: Table, log_proba: Floats, codes: NDArray[np.int64]
+) -> None:
     """Keep the rows with wrong answers of the greatest probability."""
     proba = np.exp(log_proba)
     answers = model.snapshot().posterior.answer_codes(proba)
     wrong = np.flatnonzero((codes >= 0) & (answers >= 0) & (answers != codes))
-    found.n_mistakes += len(wrong)
+    collected.n_mistakes += len(wrong)
     p = proba[wrong, answers[wrong]]
-    least = found.mistakes[-1].probability if len(found.mistakes) == _MISTAKES else -1.0
+    least = collected.mistakes[-1].probability if len(collected.mistakes) == _MISTAKES else -1.0
     first = [i for i in np.argsort(-p, kind="stable")[:_MISTAKES].tolist() if p[i] > least]
     if not first:
         return
     rows = wrong[first]
     explained = zip(rows.tolist(), p[first].tolist(), model.explain(table.take(rows)), strict=True)
-    found.mistakes += [
-        Mistake(found.n_rows + row, model.classes[codes[row]], model.classes[answers[row]], probability, one)
-        for row, probability, one in explained
+    collected.mistakes += [
+        Mistake(
+            collected.n_rows + row, model.classes[codes[row]], model.classes[answers[row]], probability, explanation
+        )
+        for row, probability, explanation in explained
     ]
-    found.mistakes = sorted(found.mistakes, key=lambda one: -one.probability)[:_MISTAKES]
+    collected.mistakes = sorted(collected.mistakes, key=lambda mistake: -mistake.probability)[:_MISTAKES]
 
 
 def _pick_balanced(codes: NDArray[np.int64], n: int) -> list[int]:

@@ -41,7 +41,7 @@ def add_threshold(page: Page, context: ReportContext) -> None:
         "A row is predicted as the class if its probability is at least the threshold. Move it to trade false "
         "positives for false negatives, or give the costs of both."
     )
-    content = _slider([one["name"] for one in classes], len(at), start, chosen) + _costs(context, labels[chosen])
+    content = _slider([facts["name"] for facts in classes], len(at), start, chosen) + _costs(context, labels[chosen])
     page.section("threshold", "Decision threshold", sentence, *content)
 
 

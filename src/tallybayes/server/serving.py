@@ -51,8 +51,8 @@ def bind(host: str, port: int, settings: ServerSettings) -> socket.socket:
         hint = "tally key --scope admin makes a key; --keys FILE reads the file of keys"
         raise ParameterError("keys, to listen on an address that others can reach", got=host, hint=hint)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = addresses[0]
         listening = socket.socket(family, kind, protocol)
     except (OSError, OverflowError) as error:
         raise _no_address(host, port, error) from error

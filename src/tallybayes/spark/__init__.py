@@ -10,37 +10,37 @@ Spark is an optional dependency: `pip install tallybayes[spark]`; it needs Java 
 
 import re
 
-_LEAST = (4, 1)  # the first whose grouped Arrow functions take an iterator, and that has Arrow functions of columns
+_LEAST_VERSION = (4, 1)  # with grouped Arrow functions that take an iterator, and Arrow functions of columns
 _HINT = "pip install tallybayes[spark]"
 
 
-def check_version(found: str | None = None) -> None:
-    """Raise an ImportError unless pyspark is new enough; found: its version, by default that which is installed.
+def check_version(version: str | None = None) -> None:
+    """Raise an ImportError unless a version of pyspark is new enough, by default the installed one.
 
     >>> check_version("3.5.1")
     Traceback (most recent call last):
         ...
     ImportError: tallybayes.spark needs pyspark 4.1 or newer, got 3.5.1: pip install tallybayes[spark]
     """
-    if found is None:
+    if version is None:
         try:
             import pyspark
         except ImportError as error:
             raise ImportError(f"tallybayes.spark needs pyspark: {_HINT}") from error
-        found = pyspark.__version__
-    numbers = re.findall(r"\d+", found)[:2]
-    if tuple(map(int, numbers)) < _LEAST:
-        needed = ".".join(map(str, _LEAST))
-        raise ImportError(f"tallybayes.spark needs pyspark {needed} or newer, got {found}: {_HINT}")
+        version = pyspark.__version__
+    numbers = re.findall(r"\d+", version)[:2]
+    if tuple(map(int, numbers)) < _LEAST_VERSION:
+        needed = ".".join(map(str, _LEAST_VERSION))
+        raise ImportError(f"tallybayes.spark needs pyspark {needed} or newer, got {version}: {_HINT}")
 
 
 check_version()
 
-from tallybayes.spark.change_verbs import forget, learn  # noqa: E402
-from tallybayes.spark.evaluate_verb import evaluate  # noqa: E402
-from tallybayes.spark.fit_verb import fit  # noqa: E402
-from tallybayes.spark.predict_verb import predict  # noqa: E402
+from tallybayes.spark.distributed_change import forget, learn  # noqa: E402
+from tallybayes.spark.distributed_evaluation import evaluate  # noqa: E402
+from tallybayes.spark.distributed_fit import fit  # noqa: E402
+from tallybayes.spark.prediction_columns import predict  # noqa: E402
+from tallybayes.spark.sampled_tuning import tune  # noqa: E402
 from tallybayes.spark.stream_learner import StreamLearner  # noqa: E402
-from tallybayes.spark.tune_verb import tune  # noqa: E402
 
 __all__ = ["StreamLearner", "evaluate", "fit", "forget", "learn", "predict", "tune"]

@@ -17,11 +17,11 @@ from tallybayes.errors import DataError, Described, ParameterError, warn
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, n_elements, with_vectors
 
-__all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quoted"]
+__all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quote"]
 
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
-_LEAST = 1000
+_LEAST_ROWS = 1000
 _MORE = 1.02  # times the rows that are wanted, as Spark draws a share of the rows, which varies
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
 _OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
@@ -48,8 +48,8 @@ class SparkRows:
         if not may_stream and getattr(df, "isStreaming", False):
             hint = "learn its batches in foreachBatch: tallybayes.spark.StreamLearner"
             raise ParameterError("a DataFrame that ends", got=Described("a stream"), hint=hint)
-        found = Counter(name if tells_case else name.lower() for name in names)
-        self.ambiguous = {name for name in names if found[name if tells_case else name.lower()] > 1}
+        n_of_name = Counter(name if tells_case else name.lower() for name in names)
+        self.ambiguous = {name for name in names if n_of_name[name if tells_case else name.lower()] > 1}
 
     @property
     def vectors(self) -> list[str]:
@@ -85,7 +85,7 @@ class SparkRows:
         """The columns whose types and names can be read."""
         return [name for name, kind in self.types.items() if _is_readable(kind) and name not in self.ambiguous]
 
-    def selected(self, names: Collection[str]) -> Any:
+    def select(self, names: Collection[str]) -> Any:
         """A DataFrame with only these columns, vectors as structures with their parts.
 
         The columns are named c0, c1 and so on, because functions of Arrow tables refuse some names (`named_batches`).
@@ -107,15 +107,15 @@ class SparkRows:
         vectors: columns of vectors whose sizes are needed; if none of these rows has one, there is a row more that has.
         """
         wanted = [name for name in self.types if names is None or name in names]
-        n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
+        n_rows = max(_LEAST_ROWS, min(SAMPLE, _CELLS // max(len(wanted), 1)))
         with on_driver():
             rows = self.df.select(*self._sampled_columns(wanted))
-            found = rows.limit(n_rows).toArrow()
+            sampled = rows.limit(n_rows).toArrow()
             for name in self.vectors:
-                if name in vectors and not n_elements(found, name):
-                    more = rows.where(f"{quoted(name)}.type IS NOT NULL").limit(1).toArrow()
-                    found = pa.concat_tables([found, more.cast(found.schema)])
-            return found
+                if name in vectors and not n_elements(sampled, name):
+                    more = rows.where(f"{quote(name)}.type IS NOT NULL").limit(1).toArrow()
+                    sampled = pa.concat_tables([sampled, more.cast(sampled.schema)])
+            return sampled
 
     def random_rows(self, n_rows: int, seed: int) -> pa.Table:
         """About so many rows, drawn at random; all rows if there are fewer."""
@@ -138,7 +138,7 @@ class SparkRows:
 
         there = functions.lit(False)
         for name in names:
-            there = there | functions.col(quoted(name)).isNotNull()
+            there = there | functions.col(quote(name)).isNotNull()
         with on_driver():
             return self.df.where(there).select(*self.columns(names)).limit(SAMPLE).toArrow()
 
@@ -146,7 +146,7 @@ class SparkRows:
         """A column by its name; the parts of a vector are null where there is none."""
         from pyspark.sql import functions
 
-        column = functions.col(quoted(name))
+        column = functions.col(quote(name))
         if name in self.vectors:
             vector = functions.unwrap_udt(column)
             parts = [vector.getField(part).alias(part) for part in ("type", "size", "indices", "values")]
@@ -154,17 +154,17 @@ class SparkRows:
         return column.alias(name)
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """The name of a column as Spark reads it, whatever characters it has.
 
-    >>> quoted("price.net")
+    >>> quote("price.net")
     '`price.net`'
     """
     return "`" + name.replace("`", "``") + "`"
 
 
 def named_batches(batches: Iterator[pa.RecordBatch], names: Sequence[str], forms: Forms) -> Iterator[pa.RecordBatch]:
-    """Batches of `SparkRows.selected` with the names of their columns, and vectors as columns or bags."""
+    """Batches of `SparkRows.select` with the names of their columns, and vectors as columns or bags."""
     for batch in batches:
         yield with_vectors(pa.RecordBatch.from_arrays(batch.columns, names=list(names)), forms)
 

@@ -63,17 +63,17 @@ class _Parts:
         return cls(confusion, Counter(dict(facts["unknown"])), facts["skipped"], facts["n_cells"], arrays)
 
 
-def evaluation_to_bytes(number: int, found: Evaluation) -> bytes:
+def evaluation_to_bytes(number: int, evaluation: Evaluation) -> bytes:
     """The evaluation of a partition."""
-    confusion = {(key_text(a), None if b is None else key_text(b)): n for (a, b), n in found.confusion.items()}
-    unknown = Counter({key_text(label): n for label, n in found.unknown.items()})
-    arrays: Tensors = {"sums": np.array([getattr(found, name) for name in _SUMS], np.float64)}  # may be infinite
-    if found.kept.complete and found.kept.parts:
-        scores = found.kept.scores()
+    confusion = {(key_text(a), None if b is None else key_text(b)): n for (a, b), n in evaluation.confusion.items()}
+    unknown = Counter({key_text(label): n for label, n in evaluation.unknown.items()})
+    arrays: Tensors = {"sums": np.array([getattr(evaluation, name) for name in _SUMS], np.float64)}  # may be infinite
+    if evaluation.kept.complete and evaluation.kept.parts:
+        scores = evaluation.kept.scores()
         arrays["codes"], arrays["predicted"] = scores.codes.astype(np.int64), scores.predicted.astype(np.int64)
         arrays["proba"], arrays["known"] = np.ascontiguousarray(scores.proba), scores.known.astype(np.uint8)
         arrays["classes"], arrays["ends"] = pack_keys(scores.classes)
-    return _Parts(Counter(confusion), unknown, found.skipped, found.kept.n_cells, {number: arrays}).to_bytes()
+    return _Parts(Counter(confusion), unknown, evaluation.skipped, evaluation.kept.n_cells, {number: arrays}).to_bytes()
 
 
 def combine_evaluations(parts: Iterable[bytes]) -> bytes:

@@ -115,7 +115,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def _transform(self, dataset: Any) -> Any:
         names = (self.getRawPredictionCol(), self.getProbabilityCol(), self.getPredictionCol())
-        return with_scores(dataset, self.tally, names, self._renamed())
+        return with_scores(dataset, self.tally, names, self._names_in_model())
 
     def predict(self, value: Any) -> Any:
         """The label of one row: a dict of its columns, or a vector if the model was fitted to vectors."""
@@ -131,7 +131,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
         return self._vector(snapshot.posterior.log_proba(snapshot.log_score(self._row(value))), -np.inf)
 
     def _vector(self, scores: Floats, absent: float) -> DenseVector:
-        return Vectors.dense(ClassLayout(self.tally.classes).placed(scores, absent)[0])
+        return Vectors.dense(ClassLayout(self.tally.classes).place(scores, absent)[0])
 
     def _row(self, value: Any) -> Mapping[str, Any]:
         """One row by the columns of the model."""
@@ -144,22 +144,26 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def evaluate(self, dataset: Any) -> Evaluation:
         """Accuracy, log loss, calibration and more, as `tallybayes.evaluate` returns them."""
-        for name, vector in self._renamed().items():
+        for name, vector in self._names_in_model().items():
             dataset = dataset.drop(vector).withColumnRenamed(name, vector)
         return evaluate(self.tally, dataset, self.getLabelCol() if self.isSet(self.labelCol) else None)
 
     def _vector_column(self) -> str | None:
         """The column of vectors that the model was fitted to; None if it was fitted to other columns."""
-        given = self.getFeaturesCol()
-        if given is None or given in self.tally.schema.columns or forms_of_schema(self.tally.schema, [given])[given]:
-            return given
+        column = self.getFeaturesCol()
+        if (
+            column is None
+            or column in self.tally.schema.columns
+            or forms_of_schema(self.tally.schema, [column])[column]
+        ):
+            return column
         names = {_ELEMENT.sub("", name) for name in self.tally.schema.columns_in_use}
-        return names.pop() if len(names) == 1 else given
+        return names.pop() if len(names) == 1 else column
 
-    def _renamed(self) -> dict[str, str]:
+    def _names_in_model(self) -> dict[str, str]:
         """The name in the model of the column of vectors, if the Param featuresCol was changed since it was fitted."""
-        given, vector = self.getFeaturesCol(), self._vector_column()
-        return {} if given is None or vector is None or given == vector else {given: vector}
+        column, vector = self.getFeaturesCol(), self._vector_column()
+        return {} if column is None or vector is None or column == vector else {column: vector}
 
     def write(self) -> ModelWriter:
         """What saves the Params and the model file, through the file system of Hadoop."""

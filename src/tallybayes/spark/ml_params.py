@@ -97,10 +97,10 @@ class FittingParams(ScoringParams, HasWeightCol):
 
     def fit_options(self) -> dict[str, Any]:
         """The options of `fit` that were set."""
-        given = {name: self.getOrDefault(param) for param, name in OPTION_PARAMS.items() if self.isSet(param)}
-        if given.get("schema") is not None:
-            given["schema"] = Schema.from_dict(given["schema"])
-        return given
+        options = {name: self.getOrDefault(param) for param, name in OPTION_PARAMS.items() if self.isSet(param)}
+        if options.get("schema") is not None:
+            options["schema"] = Schema.from_dict(options["schema"])
+        return options
 
 
 def _checker(name: str) -> Callable[[Any], Any]:

@@ -34,8 +34,8 @@ class EstimatorWriter(MLWriter):
 
     def saveImpl(self, path: str) -> None:  # noqa: N802
         """Write the Params as Spark ML does."""
-        given = {param.name: to_json(value) for param, value in self.instance._paramMap.items()}
-        text = DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, None, given)
+        params = {param.name: to_json(value) for param, value in self.instance._paramMap.items()}
+        text = DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, None, params)
         frame = self.sparkSession.createDataFrame([(text,)], schema="value string").coalesce(1)
         frame.write.mode(self._mode).text(f"{path}/metadata")
 

@@ -64,7 +64,7 @@ class ClassLayout:
         kinds = {type(label) for label in self.classes}
         return BooleanType() if kinds == {bool} else BinaryType() if kinds == {bytes} else StringType()
 
-    def placed(self, scores: Floats, absent: float) -> Floats:
+    def place(self, scores: Floats, absent: float) -> Floats:
         """Scores by class, (rows, classes), as scores by position."""
         if len(self.labels) == len(self.classes):
             return scores
@@ -96,10 +96,10 @@ def score_columns(snapshot: Snapshot, batch: Any, wanted: Sequence[bool]) -> Ite
     layout, posterior = ClassLayout(snapshot.classes), snapshot.posterior
     log_score = snapshot.log_score(batch)
     if wanted[0]:
-        yield _vectors(layout.placed(posterior.log_proba(log_score), -np.inf))
+        yield _vectors(layout.place(posterior.log_proba(log_score), -np.inf))
     posterior.write_proba(log_score, 0, len(log_score))
     if wanted[1]:
-        yield _vectors(layout.placed(log_score, 0.0))
+        yield _vectors(layout.place(log_score, 0.0))
     if wanted[2]:
         yield layout.answers(posterior.answer_codes(log_score))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.spark.data_frame import SIMPLE_TYPES, SparkRows, quoted
+from tallybayes.spark.data_frame import SIMPLE_TYPES, SparkRows, quote
 
 __all__ = ["with_scored_columns"]
 
@@ -32,7 +32,7 @@ def with_scored_columns(rows: SparkRows, used: list[str], scorer: Any, kind: Any
     while whole.lower() in {name.lower() for name in rows.types}:
         whole += "_"
     results = [] if isinstance(kind, str) else [kind]
-    passed = all(_is_passed_in_columns(one) for one in [*rows.types.values(), *results])
+    passed = all(_is_passed_in_columns(column_type) for column_type in [*rows.types.values(), *results])
     df = rows.df if passed else rows.df.where(_always(rows, used))
     scored = df.withColumn(whole, score(functions.struct(*rows.columns(used))))
     return scored.withColumns({name: functions.col(whole).getField(part) for part, name in names.items()}).drop(whole)
@@ -42,7 +42,7 @@ def _always(rows: SparkRows, used: list[str]) -> Any:
     """A condition that every row meets, which Spark cannot know before it reads the row."""
     from pyspark.sql import functions
 
-    columns = [(functions.col(quoted(name)), rows.types[name].typeName()) for name in used[:_HASHED]]
+    columns = [(functions.col(quote(name)), rows.types[name].typeName()) for name in used[:_HASHED]]
     hashed = functions.hash(*[functions.size(column) if kind == "map" else column for column, kind in columns])
     return hashed >= functions.lit(_LEAST_HASH)
 

@@ -18,8 +18,8 @@ from urllib.request import url2pathname
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import load
-from tallybayes.spark.change_verbs import learn
-from tallybayes.spark.fit_verb import fitted_to
+from tallybayes.spark.distributed_change import learn
+from tallybayes.spark.distributed_fit import fit_rows
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.state.options import FitOptions, with_options
 
@@ -99,7 +99,7 @@ class StreamLearner:
             return model
         if df.isEmpty():
             return None
-        model = fitted_to(df, self._label, self._weight, dict(self._options), WIDTHS)
+        model = fit_rows(df, self._label, self._weight, dict(self._options), WIDTHS)
         return model if model.classes else None
 
     def _check_order(self, last: int | None, batch: int) -> None:
@@ -123,10 +123,10 @@ class StreamLearner:
 
 def _local(folder: str | os.PathLike[str]) -> Path:
     """The path of a folder on a disk of the driver."""
-    found = _ADDRESS.match(folder) if isinstance(folder, str) else None
-    if found is None:
+    address = _ADDRESS.match(folder) if isinstance(folder, str) else None
+    if address is None:
         return Path(folder)
-    if found[1].lower() != "file":
+    if address[1].lower() != "file":
         hint = "save the models on a disk of the driver, and copy them from there"
         raise ParameterError("a folder on a disk that the driver can write to", got=folder, hint=hint)
     return Path(url2pathname(urlsplit(str(folder)).path))

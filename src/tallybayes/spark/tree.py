@@ -23,11 +23,11 @@ import pyarrow as pa
 from tallybayes.errors import Described, EngineError, ParameterError, TallyError, check_integer
 from tallybayes.spark.worker_error import driver_error, error_from_text, error_to_text
 
-__all__ = ["WIDTHS", "Mapped", "on_driver", "reduced"]
+__all__ = ["WIDTHS", "Mapped", "on_driver", "reduce_partitions"]
 
 WIDTHS = (32,)  # values that are left after each level of the tree
 _COLUMNS = "number int, value binary, error string"
-_MOST = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
+_MOST_BYTES = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
 
 Batches = Iterator[pa.RecordBatch]
 Mapped = Callable[[int, Batches], bytes]  # of the number of a partition and its rows
@@ -35,7 +35,7 @@ Combined = Callable[[Iterable[bytes]], bytes]
 Total = TypeVar("Total")
 
 
-def reduced(
+def reduce_partitions(
     df: Any,
     value_of: Mapped,
     combine: Combined,
@@ -97,7 +97,7 @@ def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
 def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of one partition."""
 
-    def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def map_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
@@ -105,13 +105,13 @@ def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches
         number = 0 if task is None else task.partitionId()
         yield row_of.value(number, lambda: value_of(number, batches))
 
-    return mapped
+    return map_batches
 
 
 def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of a group of values."""
 
-    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def merge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         os.environ["TALLYBAYES_THREADS"] = "1"
         numbers: list[int] = []
         failed: dict[int, str] = {}
@@ -128,14 +128,14 @@ def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batche
             first = next(left, None)
             return b"" if first is None else combine(itertools.chain([first], left))
 
-        found = row_of.value(0, value)
+        total = row_of.value(0, value)
         number = min(failed or numbers)
         if failed:
             yield row_of.batch(number, None, failed[number])
         else:
-            yield row_of.batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
+            yield row_of.batch(number, total.column("value")[0].as_py(), total.column("error")[0].as_py())
 
-    return merged
+    return merge_batches
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ class _ValueRows:
     def value(self, number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
         """A value or the error about the data that it raised, as a row."""
         try:
-            found = value()
-            if len(found) > _MOST:
+            content = value()
+            if len(content) > _MOST_BYTES:
                 hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
-                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(found):,} bytes"), hint=hint)
+                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(content):,} bytes"), hint=hint)
         except TallyError as error:
             return self.batch(number, None, error_to_text(error, number))
-        return self.batch(number, found, None)
+        return self.batch(number, content, None)
 
     def batch(self, number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
         """A row with a value or an error."""

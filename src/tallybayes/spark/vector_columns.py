@@ -59,8 +59,8 @@ def forms_of_schema(schema: Schema, names: list[str]) -> dict[str, int]:
     result = {}
     for name in names:
         pattern = re.compile(re.escape(name) + r"\[(\d+)\]")
-        found = [int(match[1]) for column in schema.columns if (match := pattern.fullmatch(column))]
-        result[name] = BAG if name in schema.families else max(found, default=-1) + 1
+        elements = [int(match[1]) for column in schema.columns if (match := pattern.fullmatch(column))]
+        result[name] = BAG if name in schema.families else max(elements, default=-1) + 1
     return result
 
 
@@ -114,12 +114,12 @@ def _elements(parts: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndar
     content = to_numpy(parts["values"].values)
     others, other_starts = to_numpy(parts["indices"].values), _bounds(parts["indices"])[:-1]
     for kind in (0, _DENSE):
-        own = np.flatnonzero(kinds == kind)
-        n = lengths[own]
+        places = np.flatnonzero(kinds == kind)
+        n = lengths[places]
         within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-        rows.append(np.repeat(own, n))
-        values.append(content[np.repeat(starts[own], n) + within])
-        elements.append(within if kind == _DENSE else others[np.repeat(other_starts[own], n) + within])
+        rows.append(np.repeat(places, n))
+        values.append(content[np.repeat(starts[places], n) + within])
+        elements.append(within if kind == _DENSE else others[np.repeat(other_starts[places], n) + within])
     return np.concatenate(rows), np.concatenate(elements).astype(np.int64), np.concatenate(values).astype(np.float64)
 
 

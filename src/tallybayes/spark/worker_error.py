@@ -32,8 +32,8 @@ def error_from_text(text: str) -> TallyError:
     """The error again."""
     facts = json.loads(text)
     kind, expected, got = facts.pop("type"), facts.pop("expected"), facts.pop("got")
-    found: type[TallyError] = getattr(errors, kind, DataError)
-    return found(expected, **facts) if got is None else found(expected, got=Described(got), **facts)
+    error_class: type[TallyError] = getattr(errors, kind, DataError)
+    return error_class(expected, **facts) if got is None else error_class(expected, got=Described(got), **facts)
 
 
 def driver_error(error: Exception) -> EngineError | None:

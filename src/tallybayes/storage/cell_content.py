@@ -52,14 +52,14 @@ def cells_from_bytes(data: bytes, n_rows: int) -> Table:
     """The table of `cells_to_bytes`; a ValueError if the bytes are something else."""
     try:
         with pa.ipc.open_stream(data) as reader:
-            found = reader.read_all()
-        found.validate(full=True)
+            table = reader.read_all()
+        table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cells of sampled rows: {error}") from error
-    require(not found.num_columns or found.num_rows == n_rows, "a cell for each sampled row")
-    require(len(set(found.column_names)) == found.num_columns, "a duplicate column of sampled rows")
+    require(not table.num_columns or table.num_rows == n_rows, "a cell for each sampled row")
+    require(len(set(table.column_names)) == table.num_columns, "a duplicate column of sampled rows")
     columns: dict[str, Raw] = {}
-    for field, column in zip(found.schema, found.columns, strict=True):
+    for field, column in zip(table.schema, table.columns, strict=True):
         is_text = (field.metadata or {}).get(b"cells") == _TEXTS
         require(not is_text or is_text_type(field.type), "cells of sampled rows that are not texts")
         columns[field.name] = [_text_cell(text) for text in to_list(column)] if is_text else combine_chunks(column)

@@ -27,7 +27,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from tallybayes.errors import FileError, shorten
-from tallybayes.storage.old_formats import upgraded
+from tallybayes.storage.old_formats import upgrade
 from tallybayes.tally.exact import require
 from tallybayes.version import __version__
 
@@ -73,13 +73,13 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
         raise FileError(f"an unknown format: {shorten(number)}")
     require(isinstance(header.get("library"), str), "the version of the library is missing")
     try:
-        found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
+        views = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
     except safetensors.SafetensorError as error:
         raise ValueError(str(error)) from error
-    first, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in found}
+    first, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in views}
     require(tuple(header)[:3] == first, f"expected {', '.join(first)} first, got {shorten(list(header)[:3])}")
     require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
-    return upgraded({k: v for k, v in header.items() if k not in first}, number), tensors
+    return upgrade({k: v for k, v in header.items() if k not in first}, number), tensors
 
 
 def json_text(value: Any) -> str:
@@ -96,8 +96,8 @@ def _header(data: bytes) -> dict[str, Any]:
         raise FileError(f"the file is truncated: it has {len(data)} bytes")
     if length > _HEADER_LIMIT or 8 + length > len(data):
         raise FileError(f"the file is damaged or truncated: it has {len(data)} bytes and a header of {length}")
-    outer = _parsed(data[8 : 8 + length].decode("utf-8"))
-    return _parsed(object_of(outer.get("__metadata__"), "tallybayes")["tallybayes"])
+    outer = _parse(data[8 : 8 + length].decode("utf-8"))
+    return _parse(object_of(outer.get("__metadata__"), "tallybayes")["tallybayes"])
 
 
 def _array(name: str, view: Mapping[str, Any]) -> NDArray[Any]:
@@ -106,12 +106,12 @@ def _array(name: str, view: Mapping[str, Any]) -> NDArray[Any]:
     return np.frombuffer(view["data"], dtype).astype(dtype.newbyteorder("="), copy=False).reshape(view["shape"])
 
 
-def _parsed(text: Any) -> dict[str, Any]:
+def _parse(text: Any) -> dict[str, Any]:
     """Parse a JSON object with unique names and finite numbers."""
     require(isinstance(text, str), "a header that is not text")
-    found = json.loads(text, object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
-    require(isinstance(found, dict), "a header that is not an object")
-    return dict(found)
+    header = json.loads(text, object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
+    require(isinstance(header, dict), "a header that is not an object")
+    return dict(header)
 
 
 def _finite(text: str) -> float:
@@ -127,12 +127,12 @@ def unique(pairs: list[tuple[Name, Value]]) -> dict[Name, Value]:
     return result
 
 
-def object_of(given: Any, *names: str) -> dict[str, Any]:
+def object_of(content: Any, *names: str) -> dict[str, Any]:
     """Return a JSON object, or raise a ValueError unless it has exactly these names.
 
     >>> object_of({"low": 1}, "low")
     {'low': 1}
     """
-    require(isinstance(given, dict), f"expected {', '.join(names)}, got {shorten(given)}")
-    require(given.keys() == set(names), f"expected {', '.join(names)}, got {shorten(list(given))}")
-    return dict(given)
+    require(isinstance(content, dict), f"expected {', '.join(names)}, got {shorten(content)}")
+    require(content.keys() == set(names), f"expected {', '.join(names)}, got {shorten(list(content))}")
+    return dict(content)

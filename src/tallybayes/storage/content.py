@@ -65,10 +65,10 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         state = ModelState(schema, settings, statistics, skipped)
     else:
         require(facts["written"] is True and bool(prior), "no class prior")
-        given = _read_written(left, schema, dict(prior or {}))
-        state = ModelState(schema, settings, skipped=skipped, given=given)
+        written = _read_written(left, schema, dict(prior or {}))
+        state = ModelState(schema, settings, skipped=skipped, given=written)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
-    for name, again in (_plain_facts(state) | {content: _ordered(facts[content])}).items():
+    for name, again in (_plain_facts(state) | {content: _order(facts[content])}).items():
         require(json_text(facts[name]) == json_text(again), f"{name}: not as this library writes it")
     require([*facts] == ["schema", "settings", "skipped", content], "facts out of order")
     return state
@@ -83,7 +83,7 @@ def _plain_facts(state: ModelState) -> dict[str, Any]:
     }
 
 
-def _ordered(content: Any) -> Any:
+def _order(content: Any) -> Any:
     """The facts about statistics, whose values are checked where they are read, with their names in order."""
     if content is True:
         return content

@@ -31,7 +31,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
     if (column_weights := settings.column_weights) is not None:
         result["column_weights"] = {
             "weights": _weights_to_json(column_weights.weights),
-            "offsets": _labelled(column_weights.offsets),
+            "offsets": _pairs_by_label(column_weights.offsets),
             "model_rows": float(column_weights.model_rows),
             "fitted_on": float(column_weights.fitted_on),
             "temperature": float(column_weights.temperature),
@@ -40,11 +40,13 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
             result["column_weights"]["missing"] = _weights_to_json(column_weights.missing)
         if column_weights.corrections:
             by_column = sorted(column_weights.corrections.items())
-            result["column_weights"]["corrections"] = [[name, _correction_to_json(own)] for name, own in by_column]
+            result["column_weights"]["corrections"] = [
+                [name, _correction_to_json(correction)] for name, correction in by_column
+            ]
     if (corrections := settings.token_corrections) is not None:
         tables = [
-            [name, [key_text(label) for label in own.classes], list(own.tokens), own.values.tolist()]
-            for name, own in sorted(corrections.columns.items())
+            [name, [key_text(label) for label in table.classes], list(table.tokens), table.values.tolist()]
+            for name, table in sorted(corrections.columns.items())
         ]
         result["token_corrections"] = {
             "columns": tables,
@@ -64,7 +66,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
         result["decision"] = {
             "label": None if decision.positive is None else key_text(decision.positive),
             "threshold": None if decision.threshold is None else float(decision.threshold),
-            "costs": sorted([key_text(t), _labelled(own)] for t, own in decision.costs.items()),
+            "costs": sorted([key_text(t), _pairs_by_label(by_answer)] for t, by_answer in decision.costs.items()),
             "abstain": float(decision.abstain),
             "constraint": decision.constraint,
             "model_rows": float(decision.model_rows),
@@ -80,10 +82,10 @@ def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
         "calibration": _calibration,
         "decision": _decision,
     }
-    return {name: makers[name](given) for name, given in facts.items()}
+    return {name: makers[name](content) for name, content in facts.items()}
 
 
-def _column_weights(given: Any) -> ColumnWeights:
+def _column_weights(content: Any) -> ColumnWeights:
     names = ("weights", "offsets", "model_rows", "fitted_on", "missing", "corrections", "temperature")
     absent = {
         "fitted_on": 0.0,
@@ -91,31 +93,31 @@ def _column_weights(given: Any) -> ColumnWeights:
         "corrections": [],
         "temperature": 1.0,
     }  # in older files, or if there are none
-    facts = object_of(absent | given if isinstance(given, dict) else given, *names)
+    facts = object_of(absent | content if isinstance(content, dict) else content, *names)
     return ColumnWeights(
         _weights_from_json(facts["weights"]),
         _by_label(facts["offsets"]),
         _number(facts["model_rows"]),
         _number(facts["fitted_on"]),
         _weights_from_json(facts["missing"]),
-        {name: _correction(own) for name, own in unique(_pairs(facts["corrections"], str)).items()},
+        {name: _correction(correction) for name, correction in unique(_pairs(facts["corrections"], str)).items()},
         _number(facts["temperature"]),
     )
 
 
 def _weights_to_json(weights: Mapping[str, Any]) -> list[list[Any]]:
     pairs = sorted(weights.items())
-    return [[name, _labelled(weight) if isinstance(weight, Mapping) else float(weight)] for name, weight in pairs]
+    return [[name, _pairs_by_label(weight) if isinstance(weight, Mapping) else float(weight)] for name, weight in pairs]
 
 
-def _weights_from_json(given: Any) -> dict[str, Any]:
-    pairs = unique(_pairs(given, str)).items()
+def _weights_from_json(content: Any) -> dict[str, Any]:
+    pairs = unique(_pairs(content, str)).items()
     return {name: _by_label(weight) if isinstance(weight, list) else _number(weight) for name, weight in pairs}
 
 
 def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
     result = {
-        "slopes": _labelled(correction.slopes),
+        "slopes": _pairs_by_label(correction.slopes),
         "centre": float(correction.centre),
         "scale": float(correction.scale),
     }
@@ -125,47 +127,47 @@ def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
     return result
 
 
-def _correction(given: Any) -> ValueCorrection:
+def _correction(content: Any) -> ValueCorrection:
     absent: dict[str, Any] = {"cells": None, "table": []}
     facts = object_of(
-        absent | given if isinstance(given, dict) else given, "slopes", "centre", "scale", "cells", "table"
+        absent | content if isinstance(content, dict) else content, "slopes", "centre", "scale", "cells", "table"
     )
     cells = None if facts["cells"] is None else CellInput.from_dict(facts["cells"])
-    pairs = [(text_key(label), tuple(map(_number, _listed(own)))) for label, own in _pairs(facts["table"], str)]
-    own = _by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"])
-    return ValueCorrection(*own, cells, unique(pairs))
+    pairs = [(text_key(label), tuple(map(_number, _list(values)))) for label, values in _pairs(facts["table"], str)]
+    slope = _by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"])
+    return ValueCorrection(*slope, cells, unique(pairs))
 
 
-def _token_corrections(given: Any) -> TokenCorrections:
-    facts = object_of(given, "columns", "model_rows", "fitted_on")
+def _token_corrections(content: Any) -> TokenCorrections:
+    facts = object_of(content, "columns", "model_rows", "fitted_on")
     columns: list[tuple[str, CorrectionTable]] = []
-    for one in _listed(facts["columns"]):
-        require(isinstance(one, list) and len(one) == 4 and isinstance(one[0], str), "corrections of a column")
-        labels, tokens = (_listed(part) for part in one[1:3])
+    for column in _list(facts["columns"]):
+        require(isinstance(column, list) and len(column) == 4 and isinstance(column[0], str), "corrections of a column")
+        labels, tokens = (_list(part) for part in column[1:3])
         require(all(isinstance(text, str) for text in (*labels, *tokens)), "corrections without names")
         require(len(set(tokens)) == len(tokens) and len(set(labels)) == len(labels), "duplicate names of corrections")
-        rows = [[_number(value) for value in _listed(row)] for row in _listed(one[3])]
+        rows = [[_number(value) for value in _list(row)] for row in _list(column[3])]
         require(all(len(row) == len(labels) for row in rows), "a correction for each class")
         values = np.array(rows, np.float64).reshape(len(rows), len(labels))
-        columns.append((one[0], CorrectionTable(tuple(tokens), tuple(map(text_key, labels)), values)))
+        columns.append((column[0], CorrectionTable(tuple(tokens), tuple(map(text_key, labels)), values)))
     return TokenCorrections(unique(columns), _number(facts["model_rows"]), _number(facts["fitted_on"]))
 
 
-def _calibration(given: Any) -> Calibration:
-    facts = object_of(given, "method", "temperature", "steps", "model_rows", "fitted_on")
+def _calibration(content: Any) -> Calibration:
+    facts = object_of(content, "method", "temperature", "steps", "model_rows", "fitted_on")
     steps = {}
     require(isinstance(facts["steps"], list), "steps that are not a list")
-    for one in facts["steps"]:
-        require(isinstance(one, list) and len(one) == 3 and isinstance(one[0], str), f"steps: {shorten(one)}")
-        before, after = (tuple(_number(p) for p in _listed(part)) for part in one[1:])
-        steps[text_key(one[0])] = (before, after)
+    for step in facts["steps"]:
+        require(isinstance(step, list) and len(step) == 3 and isinstance(step[0], str), f"steps: {shorten(step)}")
+        before, after = (tuple(_number(p) for p in _list(part)) for part in step[1:])
+        steps[text_key(step[0])] = (before, after)
     require(len(steps) == len(facts["steps"]), "duplicate labels of steps")
     numbers = (_number(facts[name]) for name in ("model_rows", "fitted_on"))
     return Calibration(facts["method"], _number(facts["temperature"]), steps, *numbers)
 
 
-def _decision(given: Any) -> Decision:
-    facts = object_of(given, "label", "threshold", "costs", "abstain", "constraint", "model_rows")
+def _decision(content: Any) -> Decision:
+    facts = object_of(content, "label", "threshold", "costs", "abstain", "constraint", "model_rows")
     label, threshold, constraint = facts["label"], facts["threshold"], facts["constraint"]
     require(
         (label is None or isinstance(label, str)) and isinstance(constraint, str),
@@ -182,17 +184,17 @@ def _decision(given: Any) -> Decision:
     )
 
 
-def _labelled(values: Mapping[Any, float]) -> list[list[Any]]:
+def _pairs_by_label(values: Mapping[Any, float]) -> list[list[Any]]:
     """Numbers by label as sorted pairs."""
     return sorted([key_text(label), float(value)] for label, value in values.items())
 
 
-def _by_label(given: Any) -> dict[Any, float]:
-    return unique([(text_key(label), _number(value)) for label, value in _pairs(given, str)])
+def _by_label(content: Any) -> dict[Any, float]:
+    return unique([(text_key(label), _number(value)) for label, value in _pairs(content, str)])
 
 
-def _pairs(given: Any, first: type) -> list[tuple[Any, Any]]:
-    pairs = _listed(given)
+def _pairs(content: Any, first: type) -> list[tuple[Any, Any]]:
+    pairs = _list(content)
     require(
         all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) for pair in pairs),
         "expected pairs",
@@ -200,11 +202,11 @@ def _pairs(given: Any, first: type) -> list[tuple[Any, Any]]:
     return [tuple(pair) for pair in pairs]
 
 
-def _listed(given: Any) -> list[Any]:
-    require(isinstance(given, list), f"expected a list, got {shorten(given)}")
-    return list(given)
+def _list(content: Any) -> list[Any]:
+    require(isinstance(content, list), f"expected a list, got {shorten(content)}")
+    return list(content)
 
 
-def _number(given: Any) -> float:
-    require(type(given) is float, f"expected a number, got {shorten(given)}")
-    return float(given)
+def _number(value: Any) -> float:
+    require(type(value) is float, f"expected a number, got {shorten(value)}")
+    return float(value)

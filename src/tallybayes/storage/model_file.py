@@ -34,7 +34,7 @@ try:
 except ImportError:  # Windows: no locks; two programs that edit one file at the same time may lose rows there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["is_model", "locked_state", "read_state", "state_from_bytes", "state_to_bytes", "write_state"]
+__all__ = ["is_model", "lock_state", "read_state", "state_from_bytes", "state_to_bytes", "write_state"]
 
 
 def state_to_bytes(state: ModelState) -> bytes:
@@ -96,7 +96,7 @@ def is_model(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def locked_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[tuple[str, ModelState]]:
+def lock_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[tuple[str, ModelState]]:
     """The real path and the state of a model file, locked against other programs that edit it.
 
     on_wait: called once if another program has the lock.
@@ -105,7 +105,7 @@ def locked_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> It
         name = os.path.realpath(os.fsdecode(path))  # unchanged if the body changes the working directory
     except ValueError as error:
         raise FileError(f"the model cannot be opened: {reason(error)}", file=os.fsdecode(path)) from error
-    with _locked(name, on_wait) as file:
+    with _lock(name, on_wait) as file:
         state = state_from_bytes(_content(file, name), name)
         if fcntl is None:
             file.close()  # Windows does not replace open files
@@ -136,7 +136,7 @@ def _content(file: BinaryIO, name: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _locked(name: str, on_wait: Callable[[], None] | None) -> Iterator[BinaryIO]:
+def _lock(name: str, on_wait: Callable[[], None] | None) -> Iterator[BinaryIO]:
     """Open a file and lock it. The lock is on the file itself, so there is no lock file."""
     while True:
         with _opened(name, os.O_RDWR) as file:

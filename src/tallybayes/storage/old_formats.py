@@ -10,10 +10,10 @@ from typing import Any
 
 from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgrade_schema
 
-__all__ = ["upgraded"]
+__all__ = ["upgrade"]
 
 
-def upgraded(facts: dict[str, Any], number: int) -> dict[str, Any]:
+def upgrade(facts: dict[str, Any], number: int) -> dict[str, Any]:
     """The facts of a file of format `number`; what is not as expected stays, and is refused where it is read."""
     if "schema" in facts and number < SCHEMA_FORMAT:  # schemas have the number of the file that holds them
         facts = facts | {"schema": upgrade_schema(facts["schema"], number)}

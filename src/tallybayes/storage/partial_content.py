@@ -91,14 +91,14 @@ def partial_to_bytes(part: PartialSum) -> bytes:
 def partial_from_bytes(data: bytes) -> PartialSum:
     """Return the partial sum from the bytes of `partial_to_bytes`; a FileError for any others."""
     try:
-        return _assembled(*unpack(bytes(data)))
+        return _assemble(*unpack(bytes(data)))
     except FileError as error:
         raise error.at(file=PARTIAL_SUM) from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
         raise FileError(f"the bytes are damaged or forged: {error}", file=PARTIAL_SUM) from error
 
 
-def _assembled(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
+def _assemble(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
     content = facts.get("content", "model")
     require(isinstance(content, str), "no kind of content")
     if content != PARTIAL_SUM:
@@ -139,11 +139,11 @@ def _write_texts(tensors: Tensors, samples: TextSamples) -> list[str]:
     return names
 
 
-def _read_texts(tensors: Tensors, given: Any) -> TextSamples:
-    require(isinstance(given, list) and all(isinstance(name, str) for name in given), "samples of texts without names")
-    require(given == sorted(set(given)), "samples of texts out of order")
+def _read_texts(tensors: Tensors, names: Any) -> TextSamples:
+    require(isinstance(names, list) and all(isinstance(name, str) for name in names), "samples of texts without names")
+    require(names == sorted(set(names)), "samples of texts out of order")
     result = {}
-    for i, name in enumerate(given):
+    for i, name in enumerate(names):
         signatures = _hashes(tensors, f"text{i}.signatures")
         hashes = take_array(tensors, f"text{i}.hashes", np.int64).view(np.uint64)
         require(hashes.shape == signatures.shape, "a hash for each sampled text")
@@ -175,11 +175,11 @@ def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] 
     return dict(zip(_LIMITS, sample.limits, strict=True))
 
 
-def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | None:
-    if given is None:
+def _read_sample(tensors: Tensors, content: Any, schema: Schema) -> RowSample | None:
+    if content is None:
         return None
-    object_of(given, *_LIMITS)
-    limits = _count(given["limit"]), _count(given["if_rare"])
+    object_of(content, *_LIMITS)
+    limits = _count(content["limit"]), _count(content["if_rare"])
     require(limits[0] <= limits[1], "fewer sampled rows where a class is rare")
     if "sample.hashes" not in tensors:
         return RowSample.restore(None, limits, schema)
@@ -201,27 +201,27 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
 
 def _hashes(tensors: Tensors, name: str) -> NDArray[np.uint64]:
     """Hashes in order."""
-    found: NDArray[np.uint64] = take_array(tensors, name, np.int64).view(np.uint64)
-    require(found.ndim == 1 and bool((found[1:] >= found[:-1]).all()), f"{name} out of order")
-    return found
+    hashes: NDArray[np.uint64] = take_array(tensors, name, np.int64).view(np.uint64)
+    require(hashes.ndim == 1 and bool((hashes[1:] >= hashes[:-1]).all()), f"{name} out of order")
+    return hashes
 
 
 def _amounts(tensors: Tensors, name: str, n: int) -> NDArray[np.float64]:
     """Positive finite numbers."""
-    found: NDArray[np.float64] = take_array(tensors, name, np.float64)
-    require(found.shape == (n,) and bool(((found > 0) & (found < np.inf)).all()), f"{name}: not positive numbers")
-    return found
+    amounts: NDArray[np.float64] = take_array(tensors, name, np.float64)
+    require(amounts.shape == (n,) and bool(((amounts > 0) & (amounts < np.inf)).all()), f"{name}: not positive numbers")
+    return amounts
 
 
-def _count(given: Any) -> int:
-    require(type(given) is int and 0 <= given < 2**63, f"expected a count, got {shorten(given)}")
-    return int(given)
+def _count(value: Any) -> int:
+    require(type(value) is int and 0 <= value < 2**63, f"expected a count, got {shorten(value)}")
+    return int(value)
 
 
-def _rows_of(given: Any, *types: type) -> list[Any]:
+def _rows_of(content: Any, *types: type) -> list[Any]:
     """Lists with values of these types."""
-    require(isinstance(given, list), f"expected a list, got {shorten(given)}")
-    for row in given:
+    require(isinstance(content, list), f"expected a list, got {shorten(content)}")
+    for row in content:
         is_row = isinstance(row, list) and [type(value) for value in row] == [*types]
         require(is_row, f"expected lists of {len(types)} values, got {shorten(row)}")
-    return list(given)
+    return list(content)

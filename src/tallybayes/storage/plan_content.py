@@ -26,9 +26,9 @@ _NAMES = ("content", "schema", "settings", "label", "weight", "learns", "draws",
 
 def plan_to_bytes(plan: CountingPlan, *, draws: bool) -> bytes:
     """Serialise a plan; draws: whether a sample of the rows is drawn. Label and weight must be names of columns."""
-    for given in (plan.label, plan.weight):
-        if not isinstance(given, str | None):
-            raise ParameterError("label and weight as names of columns", got=type(given))
+    for name in (plan.label, plan.weight):
+        if not isinstance(name, str | None):
+            raise ParameterError("label and weight as names of columns", got=type(name))
     columns = [name for name, family in plan.schema.families.items() if family.column is Codes]
     keys = {name: plan.key_of(name) for name in columns}
     try:
@@ -56,14 +56,14 @@ def plan_from_bytes(data: bytes) -> tuple[CountingPlan, bool]:
             raise FileError(f"expected a plan, got a {shorten(facts.get('content', 'model'))[1:-1]}")
         object_of(facts, *_NAMES)
         require(not tensors, "unexpected arrays")
-        return _assembled(facts), facts["draws"]
+        return _assemble(facts), facts["draws"]
     except FileError as error:
         raise error.at(file="plan") from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
         raise FileError(f"the bytes are damaged or forged: {error}", file="plan") from error
 
 
-def _assembled(facts: dict[str, Any]) -> CountingPlan:
+def _assemble(facts: dict[str, Any]) -> CountingPlan:
     for name in ("learns", "draws"):
         require(type(facts[name]) is bool, f"{name} is {shorten(facts[name])}")
     require(isinstance(facts["label"], str) and isinstance(facts["weight"], str | None), "no label")
@@ -72,7 +72,7 @@ def _assembled(facts: dict[str, Any]) -> CountingPlan:
     require(
         isinstance(pairs, list)
         and all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair) for pair in pairs
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in pairs
         ),
         "keys that are not text",
     )

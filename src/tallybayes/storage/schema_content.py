@@ -44,20 +44,20 @@ def family_of(text: Any) -> Family:
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
     """A schema as plain values."""
-    given, texts = schema.to_dict(), {family: family_text(family) for family in set(schema.families.values())}
+    content, texts = schema.to_dict(), {family: family_text(family) for family in set(schema.families.values())}
     for name, family in schema.families.items():
-        given["columns"][name]["family"] = texts[family]
-    return given
+        content["columns"][name]["family"] = texts[family]
+    return content
 
 
-def schema_from_json(given: Any) -> Schema:
+def schema_from_json(content: Any) -> Schema:
     """The inverse of `schema_to_json`, every value checked."""
-    require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
-    texts = [_column_facts(column)["family"] for column in given["columns"].values()]
+    require(isinstance(content, dict) and isinstance(content.get("columns"), dict), "a schema without columns")
+    texts = [_column_facts(column)["family"] for column in content["columns"].values()]
     for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         family_of(text)  # raises an error with a hint if it is unknown
-    schema = Schema.from_dict(given)
-    inputs = {one.column for field in schema.columns.values() for one in field.reader.inputs}
+    schema = Schema.from_dict(content)
+    inputs = {column_input.column for spec in schema.columns.values() for column_input in spec.reader.inputs}
     unknown = sorted(inputs - schema.columns.keys())
     require(not unknown, f"inputs that are not columns: {shorten(unknown)}")
     return schema
@@ -66,10 +66,10 @@ def schema_from_json(given: Any) -> Schema:
 _FACTS = ("status", "origin", "reader", "selected_on")
 
 
-def _column_facts(given: Any) -> dict[str, Any]:
+def _column_facts(content: Any) -> dict[str, Any]:
     """The family and the reason of a column, and the other facts that are written only where there are any."""
-    more = [name for name in _FACTS if isinstance(given, dict) and name in given]
-    facts = object_of(given, "family", "reason", *more)
+    more = [name for name in _FACTS if isinstance(content, dict) and name in content]
+    facts = object_of(content, "family", "reason", *more)
     if "reader" in more:
         reader = facts["reader"]
         require(reader_from_dict(reader).to_dict() == reader, f"the reader of a column: {shorten(reader)}")
@@ -86,11 +86,11 @@ def settings_to_json(settings: Settings) -> dict[str, Any]:
     return facts | fitted_to_json(settings)
 
 
-def settings_from_json(given: Any) -> Settings:
+def settings_from_json(content: Any) -> Settings:
     """The inverse of `settings_to_json`, every value checked."""
     keys = {name: _STORED.get(name, name) for name in (*SETTINGS, *FITTED)}
-    present = [name for name in keys if name in _ALWAYS or (isinstance(given, dict) and keys[name] in given)]
-    facts = object_of(given, *(keys[name] for name in present))
+    present = [name for name in keys if name in _ALWAYS or (isinstance(content, dict) and keys[name] in content)]
+    facts = object_of(content, *(keys[name] for name in present))
     settings = [name for name in present if name in SETTINGS]
     options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(keys[name])) for name in settings}
     return Settings(**options, **fitted_from_json(facts))
@@ -107,21 +107,21 @@ def _option_to_json(domain: Domain, value: Any) -> Any:
     return _strength_to_json(value) if domain in (STRENGTH, STRENGTHS) else value
 
 
-def _option_from_json(domain: Domain, given: Any) -> Any:
+def _option_from_json(domain: Domain, value: Any) -> Any:
     """The inverse of `_option_to_json`; the domain checks what it returns."""
     if domain is FAMILY:
-        return family_of(given)
+        return family_of(value)
     if domain in (CLASS_PRIOR, CLASS_WEIGHTS):
         what = "a prior" if domain is CLASS_PRIOR else "class weights"
-        require(isinstance(given, (str, list)), f"{what}: {shorten(given)}")
-        if isinstance(given, str):
-            return given
-        require(all(isinstance(pair, list) and len(pair) == 2 for pair in given), f"{what}: not a list of pairs")
-        require(all(isinstance(c, str) and type(p) is float for c, p in given), f"{what}: no labels or numbers")
-        return unique([(text_key(c), p) for c, p in given])
-    if domain is STRENGTHS and isinstance(given, dict):
-        return {name: _strength_from_json(k) for name, k in given.items()}
-    return _strength_from_json(given) if domain in (STRENGTH, STRENGTHS) else given
+        require(isinstance(value, (str, list)), f"{what}: {shorten(value)}")
+        if isinstance(value, str):
+            return value
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in value), f"{what}: not a list of pairs")
+        require(all(isinstance(c, str) and type(p) is float for c, p in value), f"{what}: no labels or numbers")
+        return unique([(text_key(c), p) for c, p in value])
+    if domain is STRENGTHS and isinstance(value, dict):
+        return {name: _strength_from_json(k) for name, k in value.items()}
+    return _strength_from_json(value) if domain in (STRENGTH, STRENGTHS) else value
 
 
 def _strength_to_json(k: float | str) -> float | str:
@@ -129,6 +129,6 @@ def _strength_to_json(k: float | str) -> float | str:
     return "inf" if k == math.inf else k
 
 
-def _strength_from_json(given: Any) -> Any:
-    require(type(given) is float or given in ("auto", "inf"), f"a strength of smoothing: {shorten(given)}")
-    return math.inf if given == "inf" else given
+def _strength_from_json(value: Any) -> Any:
+    require(type(value) is float or value in ("auto", "inf"), f"a strength of smoothing: {shorten(value)}")
+    return math.inf if value == "inf" else value

@@ -54,9 +54,9 @@ def write_total(tensors: Tensors, total: SufficientStatistics, schema: Schema) -
     return {"low": class_rows.low, "blocks": blocks}
 
 
-def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatistics:
+def read_total(tensors: Tensors, content: Any, schema: Schema) -> SufficientStatistics:
     """Take the arrays of statistics out of `tensors`; a ValueError if no rows can have such sums."""
-    facts = object_of(given, "low", "blocks")
+    facts = object_of(content, "low", "blocks")
     labels = read_keys(tensors, "labels")
     require(len(labels) < _CLASSES and len(set(labels)) == len(labels), "duplicate labels")
     require(sort_keys(labels) == labels, "labels out of order")
@@ -69,8 +69,8 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
     require(isinstance(facts["blocks"], list), "blocks that are not a list")
     blocks: dict[Family, Tally] = {}
     names, before = _names_by_family(schema), ""
-    for i, one in enumerate(facts["blocks"]):
-        block = object_of(one, "family", "low")
+    for i, block_facts in enumerate(facts["blocks"]):
+        block = object_of(block_facts, "family", "low")
         family = family_of(block["family"])
         require(before < block["family"] == family_text(family), "families out of order")
         before, columns_of = block["family"], names.get(family, [])
@@ -97,11 +97,11 @@ def _empty_tally(family: Family, fields: list[ColumnSpec]) -> Tally:
 
 
 def _read_tally(
-    tensors: Tensors, block: str, family: Family, like: Tally, features: tuple[str, ...], n_classes: int, given: Any
+    tensors: Tensors, block: str, family: Family, like: Tally, features: tuple[str, ...], n_classes: int, content: Any
 ) -> Tally:
     """Read a tally; its type and arrays are determined by the family, not by the file."""
     required: Arrays = like.arrays()
-    low = object_of(given, *required.sums)
+    low = object_of(content, *required.sums)
     arrays = Arrays(
         features,
         {name: _read_sums(tensors, f"{block}.{name}", low[name]) for name in required.sums},

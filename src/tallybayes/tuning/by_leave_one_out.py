@@ -64,8 +64,8 @@ def _selected_model(search: Search, source: Source, label: Any) -> Model:
     base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
     strengths = {name: candidate.smoothing for name, candidate in search.now.items() if candidate.smoothing is not None}
     if strengths:
-        given = {name: settings.smoothing_of(name) for name in search.now}
-        settings = settings.with_options(smoothing={**given, **strengths})
+        smoothing = {name: settings.smoothing_of(name) for name in search.now}
+        settings = settings.with_options(smoothing={**smoothing, **strengths})
     same = True
     for name, candidate in search.now.items():
         if candidate.family != schema.columns[name].family:

@@ -45,10 +45,10 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     if n_both == n_training:
         raise DataError("rows with a label in the validation part", got=0, hint="by='leave-one-out' needs fewer rows")
     families = train.schema.families
-    given = {name: empty.settings.smoothing_of(name) for name in families}
+    initial = {name: empty.settings.smoothing_of(name) for name in families}
     names = [name for name, family in families.items() if family.takes_smoothing]
     ks = grid(strengths)
-    smoothings = [empty.settings.smoothing, *({**given, **dict.fromkeys(names, k)} for k in ks)]
+    smoothings = [empty.settings.smoothing, *({**initial, **dict.fromkeys(names, k)} for k in ks)]
     losses = []
     for i, smoothing in enumerate(smoothings):
         progress("smoothing", i / len(smoothings))
@@ -72,16 +72,16 @@ class RandomParts(Source):
 
     def head(self) -> Table:
         """The first rows of these parts."""
-        return self._taken(self._source.head(), np.random.default_rng(self._seed))
+        return self._draw(self._source.head(), np.random.default_rng(self._seed))
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of these parts."""
         rng = np.random.default_rng(self._seed)
         for table in self._source.batches(wanted, keep=keep):
-            taken = self._taken(table, rng)
+            taken = self._draw(table, rng)
             if taken.n_rows:
                 yield taken
 
-    def _taken(self, table: Table, rng: np.random.Generator) -> Table:
+    def _draw(self, table: Table, rng: np.random.Generator) -> Table:
         part = np.searchsorted(np.cumsum(_SHARES), rng.random(table.n_rows), side="right")
         return table.take(np.flatnonzero(np.isin(part, self._parts)))

@@ -59,9 +59,9 @@ def other_strengths(now: Candidate) -> Iterator[Candidate]:
     return (with_strength(now, k) for k in now.family.smoothing_candidates)
 
 
-def other_options(now: Candidate, given: Family | None) -> Iterator[Candidate]:
+def other_options(now: Candidate, specified: Family | None) -> Iterator[Candidate]:
     """The same column with other options of its family, except for those that the user gave."""
-    for family in now.family.alternatives(given):
+    for family in now.family.alternatives(specified):
         if family != now.family:
             yield dataclasses.replace(now, family=family, smoothing=None)
 
@@ -73,15 +73,15 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
     categories.
     """
     result: dict[Family, list[str]] = {}
-    for name, field in schema.columns.items():
-        if field.family is None or field.family.column is not Reals or field.origin is Origin.SPECIFIED:
+    for name, spec in schema.columns.items():
+        if spec.family is None or spec.family.column is not Reals or spec.origin is Origin.SPECIFIED:
             continue
         seen = values[name][~np.isnan(values[name])]
         if not len(seen):
             continue
         possible = [family for kind in FAMILIES.values() for family in kind.candidates(seen)]
         for family in possible:
-            if family != field.family and not (from_file and family.column is Codes):
+            if family != spec.family and not (from_file and family.column is Codes):
                 result.setdefault(family, []).append(name)
     return result
 

@@ -33,9 +33,9 @@ from tallybayes.tally import Tally
 from tallybayes.weights.held_out_evidence import FAR
 from tallybayes.weights.weight_fit import losses_of
 
-__all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
+__all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sample_rows"]
 
-_FEW = 8  # classes up to which a loop over the classes is faster
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 _FOLDS = 5
 
 
@@ -56,7 +56,7 @@ class ScoredRows:
         return losses_of(log_score, self.codes)
 
 
-def _bounded(scores: Floats) -> Floats:
+def _bound(scores: Floats) -> Floats:
     """Scores minus the maximum of each row; an impossible class has -FAR."""
     top = _greatest(scores)[:, None]
     scores -= np.where(np.isinf(top), 0.0, top)
@@ -65,7 +65,7 @@ def _bounded(scores: Floats) -> Floats:
 
 def _greatest(scores: Floats) -> Floats:
     """The maximum of every row; by a loop over the classes if there are few."""
-    if scores.shape[1] > _FEW:
+    if scores.shape[1] > _FEW_CLASSES:
         return np.asarray(scores.max(axis=1))
     return np.asarray(functools.reduce(np.maximum, scores.T))
 
@@ -77,8 +77,8 @@ class ColumnEvidence:
         self.model, self._tables, self._label, self._weight = model, tables, label, sample_weight
         if not tables:
             raise DataError("rows with a label", got=0)
-        parts = [self._labelled(model, table) for table in tables]
-        self._rows = [np.flatnonzero(self._counted(codes, weights)) for _, codes, weights in parts]
+        parts = [self._label_rows(model, table) for table in tables]
+        self._rows = [np.flatnonzero(self._are_counted(codes, weights)) for _, codes, weights in parts]
         self.codes: Codes32 = np.concatenate(
             [codes[rows] for (_, codes, _), rows in zip(parts, self._rows, strict=True)]
         )
@@ -128,7 +128,7 @@ class ColumnEvidence:
         whole = self.of(model, name)  # encodes the columns
         if kept.all():
             return whole
-        return _bounded(self._by_leave_one_out(model, self.block_of(model, name), kept))
+        return _bound(self._by_leave_one_out(model, self.block_of(model, name), kept))
 
     def numbers(self) -> dict[str, Floats]:
         """The values of the numeric columns."""
@@ -143,19 +143,19 @@ class ColumnEvidence:
         """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
-            (block,) = (one for one in model.snapshot().scorer.blocks if name in one.tally.features)
+            (block,) = (candidate for candidate in model.snapshot().scorer.blocks if name in candidate.tally.features)
             tally: Tally = block.tally.only((name,))
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
 
     def _compute(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
         if id(model) not in self._encoded:
-            self._encoded[id(model)] = self._columns([self._labelled(model, table) for table in self._tables])
+            self._encoded[id(model)] = self._columns([self._label_rows(model, table) for table in self._tables])
             self._models.append(model)
         block = self.block_of(model, name)
         changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
         held_out = changed.family.derives_by_selection(changed.smoothing)
-        return _bounded(self._by_folds(model, changed) if held_out else self._by_leave_one_out(model, changed))
+        return _bound(self._by_folds(model, changed) if held_out else self._by_leave_one_out(model, changed))
 
     def _by_leave_one_out(self, model: Model, block: Block, kept: NDArray[np.bool_] | None = None) -> Floats:
         """Each row scored by the sums without it, in closed form; kept: the inputs of a derived column to score."""
@@ -191,10 +191,10 @@ class ColumnEvidence:
             yield column, np.arange(first, first + len(rows))
             first += len(rows)
 
-    def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
+    def _label_rows(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
         return model.snapshot().encode_labelled(table, self._label, self._weight)
 
-    def _counted(self, codes: Codes32, weights: Floats | None) -> Any:
+    def _are_counted(self, codes: Codes32, weights: Floats | None) -> Any:
         return codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
 
     def _columns(self, parts: list[tuple[Mapping[str, Column], Codes32, Floats | None]]) -> dict[str, list[Column]]:
@@ -218,7 +218,7 @@ class LearnableRows(Source):
 
     def __init__(self, source: Source, model: Model, label: Any, sample_weight: Any, *, counted: bool = False) -> None:
         self._source, self._model, self._label, self._weight = source, model, label, sample_weight
-        self._counted = counted
+        self._are_counted = counted
         self.missing = source.missing
 
     def head(self) -> Table:
@@ -237,17 +237,17 @@ class LearnableRows(Source):
                     yield part
         finally:
             self._source.bad = total
-        if total is not None and not self._counted:
+        if total is not None and not self._are_counted:
             total.count += bad.count
             total.examples += bad.examples
-            self._counted = True
+            self._are_counted = True
 
     def _learn(self, table: Table) -> None:
         model = Model(ModelState(self._model.schema, self._model.settings))
         model.learn(table, label=self._label, sample_weight=self._weight)
 
 
-def sampled(
+def sample_rows(
     source: Source, model: Model, label: Any, sample_weight: Any, *, n_rows: int, limit: int, seed: int
 ) -> list[Table]:
     """At most `limit` of the `n_rows` rows of a source, drawn by `seed`, independently of the batches."""

@@ -24,14 +24,14 @@ from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import remove_weights
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.tables.source import Source
-from tallybayes.tuning.column_evidence import sampled
+from tallybayes.tuning.column_evidence import sample_rows
 from tallybayes.tuning.tuning_result import Step, Tuning
 from tallybayes.weights.weight_fit import losses_of
 
-__all__ = ["corrected", "fit_token_corrections"]
+__all__ = ["correct_tokens", "fit_token_corrections"]
 
 _DOCUMENTS = 20_000  # at most; more take longer and hardly change the corrections
-_LEAST = 100  # documents
+_LEAST_DOCUMENTS = 100  # documents
 _IN = 2  # documents that a token must be in
 _VALUES = 2**19  # tokens x classes at most: the most frequent tokens; they are part of the model file
 _STRENGTHS = (2.0, 1.0, 0.5, 0.25, 0.1)  # of the shrinkage, for documents whose amounts have a mean square sum of 1
@@ -44,31 +44,31 @@ _DIGITS = 4
 _FAR = 700.0  # nats: scores below are as good as impossible
 
 
-def corrected(found: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
+def correct_tokens(tuning: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
     """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
 
     A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
     """
-    fitted = fit_token_corrections(found.model, source, label, sample_weight, n_rows=n_rows, seed=seed)
+    fitted = fit_token_corrections(tuning.model, source, label, sample_weight, n_rows=n_rows, seed=seed)
     if fitted is None:
-        return found
+        return tuning
     corrections, gain = fitted
-    state = _with_shared_weights(found.model, list(corrections.columns)).snapshot().state
+    state = _with_shared_weights(tuning.model, list(corrections.columns)).snapshot().state
     model = Model(replace(state, settings=replace(state.settings, token_corrections=corrections)))
-    sizes = ", ".join(f"{name}: {len(own.tokens):,} tokens" for name, own in corrections.columns.items())
+    sizes = ", ".join(f"{name}: {len(table.tokens):,} tokens" for name, table in corrections.columns.items())
     step = Step("corrections of tokens", len(_STRENGTHS), sizes, gain.before, gain.after)
-    result = replace(found, model=model, steps=[*found.steps, step], is_default=False)
-    own, change = found.estimate, gain.after - gain.before
-    if own is None:
+    result = replace(tuning, model=model, steps=[*tuning.steps, step], is_default=False)
+    before, change = tuning.estimate, gain.after - gain.before
+    if before is None:
         return result
     estimate = replace(
-        own,
-        accuracy=float(np.clip(own.accuracy + gain.accuracy, 0.0, 1.0)),
-        log_loss=own.log_loss + change,
-        error=float(np.hypot(own.error, gain.error)),
-        accuracy_error=float(np.hypot(own.accuracy_error, gain.accuracy_error)),
+        before,
+        accuracy=float(np.clip(before.accuracy + gain.accuracy, 0.0, 1.0)),
+        log_loss=before.log_loss + change,
+        error=float(np.hypot(before.error, gain.error)),
+        accuracy_error=float(np.hypot(before.accuracy_error, gain.accuracy_error)),
     )
-    return replace(result, estimate=estimate, log_loss=(found.log_loss[0], found.log_loss[1] + change))
+    return replace(result, estimate=estimate, log_loss=(tuning.log_loss[0], tuning.log_loss[1] + change))
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ def fit_token_corrections(
     for name, family in model.schema.families.items():
         if family.tokeniser is None:
             continue
-        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
+        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
         shared = _with_shared_weights(model, [name])
         problem = _problem(shared, name, tables, label, sample_weight)
-        solution = None if problem is None else problem.solved(seed)
+        solution = None if problem is None else problem.solve(seed)
         if problem is None or solution is None:
             continue
         table, gain = solution
@@ -148,13 +148,13 @@ class _CorrectionFit:
         """Tokens and classes."""
         return len(self.names), self.base.shape[1]
 
-    def judged(self, table: Floats) -> tuple[Floats, Floats]:
+    def judge(self, table: Floats) -> tuple[Floats, Floats]:
         """-log P(y | x) of every document, and whether the answer is right."""
         scores = self.base.copy()
         kernels.active.add_bags(self.indptr, self.tokens, self.amounts, table, scores, 0, len(scores))
         return losses_of(scores, self.codes), np.asarray(scores.argmax(axis=1) == self.codes, np.float64)
 
-    def minimised(self, strength: float, start: Floats) -> Floats:
+    def minimise(self, strength: float, start: Floats) -> Floats:
         """The corrections with the least loss."""
         from scipy.optimize import minimize
 
@@ -164,28 +164,28 @@ class _CorrectionFit:
 
         def loss(values: Floats) -> tuple[float, Floats]:
             table = values.reshape(self.shape)
-            found = in_threads(lambda i, _: parts[i]._gradient(table), _PARTS, size=1, small=0)
-            total = sum(one for one, _ in found) + 0.5 * strength * float((table**2).sum())
-            return total, (sum(slope for _, slope in found) + strength * table).ravel()
+            results = in_threads(lambda i, _: parts[i]._gradient(table), _PARTS, size=1, small=0)
+            total = sum(value for value, _ in results) + 0.5 * strength * float((table**2).sum())
+            return total, (sum(slope for _, slope in results) + strength * table).ravel()
 
-        found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-        return np.asarray(found.x, np.float64).reshape(self.shape)
+        minimum = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+        return np.asarray(minimum.x, np.float64).reshape(self.shape)
 
     def _gradient(self, table: Floats) -> tuple[float, Floats]:
-        given = self.base, self.indptr, self.tokens, self.amounts, self.codes, self.weights
-        found: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *given)
-        return found
+        rows = self.base, self.indptr, self.tokens, self.amounts, self.codes, self.weights
+        result: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *rows)
+        return result
 
-    def solved(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
+    def solve(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
         """The corrections with the best strength, and what they bring; None if they do not help."""
         order = np.random.default_rng(seed).permutation(len(self.codes))
         judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
         size = float((self.amounts**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
-        (before, was_right), best = judged.judged(table), None
+        (before, was_right), best = judged.judge(table), None
         for strength in _STRENGTHS:
-            table = fitted.minimised(strength * size, table)
-            losses, is_right = judged.judged(table)
+            table = fitted.minimise(strength * size, table)
+            losses, is_right = judged.judge(table)
             if best is not None and judged.mean(losses) >= judged.mean(best[0]):
                 break
             best = losses, strength, table, is_right
@@ -195,7 +195,7 @@ class _CorrectionFit:
             return None
         more = best[3] - was_right
         gain = CorrectionGain(judged.mean(before), judged.mean(best[0]), error, judged.mean(more), judged.error(more))
-        return self.minimised(best[1] * size, best[2]), gain
+        return self.minimise(best[1] * size, best[2]), gain
 
     def mean(self, losses: Floats) -> float:
         """The mean over the documents."""
@@ -211,23 +211,23 @@ def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weig
     snapshot = model.snapshot()
     if not model.column_weights.table([name], model.classes).all():
         return None
-    predictive = next((remove_weights(one) for one in snapshot.scorer.predictives if name in one.features), None)
+    predictive = next((remove_weights(part) for part in snapshot.scorer.predictives if name in part.features), None)
     parts = []
     for table in tables:
-        columns, codes, given = snapshot.encode_labelled(table, label, sample_weight)
-        weights = np.ones(len(codes)) if given is None else given
+        columns, codes, row_weights = snapshot.encode_labelled(table, label, sample_weight)
+        weights = np.ones(len(codes)) if row_weights is None else row_weights
         rows = np.flatnonzero((codes >= 0) & (weights > 0))
         sample = table.take(rows)
-        found = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
-        if found is None:
+        bags = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
+        if bags is None:
             return None
         base = model.leave_one_out(sample, label=label, sample_weight=sample_weight, calibrated=False)
-        parts.append((found, np.maximum(base, -_FAR), codes[rows], weights[rows]))
-    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST:
+        parts.append((bags, np.maximum(base, -_FAR), codes[rows], weights[rows]))
+    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST_DOCUMENTS:
         return None
-    lengths = np.concatenate([np.diff(found.indptr) for found, _, _, _ in parts])
-    slots = np.concatenate([found.tokens for found, _, _, _ in parts]).astype(np.int64)
-    amounts = np.concatenate([found.amounts for found, _, _, _ in parts])
+    lengths = np.concatenate([np.diff(bags.indptr) for bags, _, _, _ in parts])
+    slots = np.concatenate([bags.tokens for bags, _, _, _ in parts]).astype(np.int64)
+    amounts = np.concatenate([bags.amounts for bags, _, _, _ in parts])
     base, codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
     in_documents = np.bincount(slots)
     most = max(_VALUES // base.shape[1], 1)

@@ -30,13 +30,13 @@ from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
-from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sample_rows
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centre_evidence
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
-_LEAST = 10  # rows of the leave-one-out sample
+_LEAST_ROWS = 10  # rows of the leave-one-out sample
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Importance(ResultView):
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON."""
-        rows = [asdict(one) | {"share": self._share(one), "decibans": one.decibans} for one in self.columns]
+        rows = [asdict(column) | {"share": self._share(column), "decibans": column.decibans} for column in self.columns]
         return {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
 
-    def _share(self, one: ColumnImportance) -> float | None:
+    def _share(self, column: ColumnImportance) -> float | None:
         """The information of a column as a share of the entropy."""
-        return one.information / self.entropy if self.entropy > 0 else None
+        return column.information / self.entropy if self.entropy > 0 else None
 
     def to_frame(self) -> Any:
         """The columns as a pandas DataFrame: column, family, information, gain, log_factor, share, decibans."""
@@ -81,14 +81,14 @@ class Importance(ResultView):
     def _parts(self) -> list[str | TextGrid]:
         header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
         rows = []
-        for one in self.columns:
-            share, decibans = self._share(one), one.decibans
+        for column in self.columns:
+            share, decibans = self._share(column), column.decibans
             rows.append(
                 [
-                    one.column,
-                    one.family,
-                    signed(one.gain, 4),
-                    signed(one.information, 4),
+                    column.column,
+                    column.family,
+                    signed(column.gain, 4),
+                    signed(column.information, 4),
                     "-" if share is None else f"{round(100 * share, 1) + 0.0:.1f}",
                     "-" if decibans is None else signed(decibans, 1),
                 ]
@@ -120,7 +120,7 @@ def importance(
     >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in found.columns]
     [('fever', 0.31, 150), ('coin', -0.0, -6)]
     """
-    rows, seed = check_integer("rows", rows, at_least=_LEAST), check_integer("seed", seed, at_least=0)
+    rows, seed = check_integer("rows", rows, at_least=_LEAST_ROWS), check_integer("seed", seed, at_least=0)
     if len(model.classes) < 2:
         raise DataError("a model of at least two classes", got=model.classes)
     source = to_source(data)
@@ -133,7 +133,7 @@ def importance(
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight)
     n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, sample_weight)))
-    tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+    tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
     evidence = ColumnEvidence(model, tables, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
@@ -148,43 +148,43 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}
     parts = {
-        name: _weighted(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
+        name: _apply_weight(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
         for name in factors
     }
     joint = sample.log_prior + sum(parts.values())
     log_loss = _log_loss(model, joint, sample)
-    inputs, found = _separable_inputs(model), []
+    inputs, columns = _separable_inputs(model), []
     behind: dict[str, list[str]] = {}  # the columns of the model that each column of the table has a part in
     for part in parts:
         for name in inputs.get(part, (part,)):
             behind.setdefault(name, []).append(part)
-    for name, own in behind.items():
+    for name, derived in behind.items():
         alone, rest = plain, joint
-        for part in own:
+        for part in derived:
             rest = rest - parts[part]
             if part not in inputs:
                 alone = alone + evidence.of(model, part)
                 continue
             is_own = np.array([name == column for column in inputs[part]])
             alone = alone + evidence.of_inputs(model, part, is_own)
-            rest = rest + _weighted(model, part, evidence.of_inputs(model, part, ~is_own), plain)
+            rest = rest + _apply_weight(model, part, evidence.of_inputs(model, part, ~is_own), plain)
         information = entropy - sample.mean(sample.losses(alone))
         gain = _log_loss(model, rest, sample) - log_loss
-        found.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
-    found.sort(key=lambda one: (-one.gain, one.column))
-    return Importance(found, log_loss, entropy, len(sample.codes))
+        columns.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
+    columns.sort(key=lambda column: (-column.gain, column.column))
+    return Importance(columns, log_loss, entropy, len(sample.codes))
 
 
 def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     """The inputs of derived columns; not of those whose family selects something from the data, as they are derived."""
     return {
-        name: tuple(one.column for one in field.reader.inputs)
-        for name, field in model.schema.derived.items()
-        if field.family is not None and not field.family.derives_by_selection(model.settings.smoothing_of(name))
+        name: tuple(column_input.column for column_input in spec.reader.inputs)
+        for name, spec in model.schema.derived.items()
+        if spec.family is not None and not spec.family.derives_by_selection(model.settings.smoothing_of(name))
     }
 
 
-def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
+def _apply_weight(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
     """The contribution of a column to the log score, with its weight."""
     (weights,) = model.column_weights.table([name], model.classes)
     if (weights != weights[0]).any():

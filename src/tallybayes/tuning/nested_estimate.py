@@ -45,7 +45,7 @@ def nested_estimate(
     given a sample of them and what lets another model learn the same rows.
     """
     rows, judged = base.held_out.rows, JudgedRows.of(base, np.arange(len(base.held_out.rows)))
-    n_rows, has_texts = judged.copies.sum(), any(own.tokeniser is not None for own in schema.families.values())
+    n_rows, has_texts = judged.copies.sum(), any(family.tokeniser is not None for family in schema.families.values())
     if not has_texts or judged.share < 1 or not LEAST_ROWS < n_rows < _MOST_ROWS:
         return None
     n_folds = max(_FOLDS, int(np.ceil(n_rows / (n_rows - LEAST_ROWS))))  # with fewer rows no weights are fitted
@@ -55,16 +55,16 @@ def nested_estimate(
     joint, known = np.full((len(rows), len(rows.classes)), -FAR), np.zeros(len(rows), bool)
     for number in range(n_folds):
         model, sample = Model(ModelState(schema.copy(), settings)), RowSample(len(rows))
-        own, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        held_out, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         labels = [rows.rows.labels[i] for i in rows.dealt.row[others].tolist()]
-        given: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
+        options: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
         columns = _columns(base, others)
-        learn_and_sample(model, sample, columns, **given)
-        model = fitted(model, sample, lambda other: other.learn(columns, **given))  # noqa: B023 - called at once
-        p = model.predict_proba(_columns(base, own))
+        learn_and_sample(model, sample, columns, **options)
+        model = fitted(model, sample, lambda other: other.learn(columns, **options))  # noqa: B023 - called at once
+        p = model.predict_proba(_columns(base, held_out))
         here = positions(model.classes, rows.classes)
-        joint[np.ix_(own, here)] = np.log(np.maximum(p, np.exp(-FAR)))
-        known[own] = np.isin(judged.codes[own], here)  # a class without other rows cannot be predicted
+        joint[np.ix_(held_out, here)] = np.log(np.maximum(p, np.exp(-FAR)))
+        known[held_out] = np.isin(judged.codes[held_out], here)  # a class without other rows cannot be predicted
     weights = np.where(known, judged.weights, 0.0)
     return replace(judged, weights=weights, shared_fit=n_folds / (n_folds - 1)).estimate([(1.0, joint)])
 

@@ -133,18 +133,18 @@ class Search:
 
     def _has_given_k(self, name: str) -> bool:
         """Whether the user specified a family with a strength of smoothing among its options."""
-        given = self.given.get(name)
-        return given is not None and given.own_smoothing != "auto"
+        family = self.given.get(name)
+        return family is not None and family.own_smoothing != "auto"
 
     def each(self, what: str, others: Callable[[Candidate], Iterable[Candidate]]) -> None:
         """For every column in turn the best of its candidates, given the other columns."""
-        candidates = {name: list(others(own)) for name, own in self.now.items()}
+        candidates = {name: list(others(candidate)) for name, candidate in self.now.items()}
         tried, chosen = sum(map(len, candidates.values())), []
         start = self.rows.mean(self.losses(total := self.total()))
-        for i, (name, own) in enumerate(candidates.items()):
+        for i, (name, others_of_column) in enumerate(candidates.items()):
             self.progress(what, i / len(candidates))
             rest, before, best = total - self.array(self.now[name]), self.losses(total), None
-            for candidate in own:
+            for candidate in others_of_column:
                 losses = self.losses(rest + self.array(candidate))
                 if best is None or self.rows.mean(losses) < self.rows.mean(best[0]):
                     best = losses, candidate
@@ -197,7 +197,9 @@ class Search:
         start, n = self.rows.mean(self.losses(total)), len(self.now)
         while len(self.now) > 1:
             self.progress("columns to keep", len(removed) / n)
-            without = {name: self.rows.mean(self.losses(total - self.array(own))) for name, own in self.now.items()}
+            without = {
+                name: self.rows.mean(self.losses(total - self.array(candidate))) for name, candidate in self.now.items()
+            }
             tried += len(without)
             name = min(without, key=lambda name: (without[name], name))
             if not self.is_better(self.losses(total - self.array(self.now[name])), self.losses(total), len(without)):
@@ -209,7 +211,7 @@ class Search:
             if self.is_better(self.losses(total + self.array(candidate)), self.losses(total)):
                 total = total + self.array(candidate)
                 self.now[candidate.name] = candidate
-        self.excluded = [own.name for own in removed if own.name not in self.now]
+        self.excluded = [candidate.name for candidate in removed if candidate.name not in self.now]
         self.now = dict(sorted(self.now.items()))
         choice = f"without {', '.join(self.excluded)}" if self.excluded else "all"
         self._note(

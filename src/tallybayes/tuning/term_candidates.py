@@ -51,7 +51,7 @@ class TermCandidates:
     def corrections(self) -> list[CellInput]:
         """The coarse cells of columns that may have a table of corrections; none if there are few rows for them."""
         inputs = list(self._cut[1].values())
-        n_corrections = sum(one.n_cells for one in inputs) * len(self._base.state.classes)
+        n_corrections = sum(column_input.n_cells for column_input in inputs) * len(self._base.state.classes)
         return inputs if n_corrections <= _PER_ROW * len(self._base.lines.codes) else []
 
     @cached_property
@@ -85,7 +85,7 @@ class TermCandidates:
             return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
 
         facts = log_score, lines.codes[rows], lines.weights[rows]
-        sizes = [one.n_cells for one in self.inputs.values()]
+        sizes = [column_input.n_cells for column_input in self.inputs.values()]
         return pair_gains(self._cells[rows], sizes, *facts, spread=spread)
 
     def best(self, gains: PairGains) -> list[Pair]:
@@ -96,11 +96,11 @@ class TermCandidates:
 
     @cached_property
     def _cells(self) -> NDArray[np.int16]:
-        cells = [one.cells(self._columns[name]) for name, one in self.inputs.items()]
+        cells = [column_input.cells(self._columns[name]) for name, column_input in self.inputs.items()]
         return np.ascontiguousarray(np.stack(cells, axis=1))
 
-    def counted(
-        self, found: Sequence[Sequence[Pair]], learn: Callable[[Model], Any], *, dependence: bool
+    def count(
+        self, pairs_of_subsets: Sequence[Sequence[Pair]], learn: Callable[[Model], Any], *, dependence: bool
     ) -> CountedTerms:
         """Count the derived columns of interactions and of one-dependence estimators in one pass over the data.
 
@@ -108,7 +108,7 @@ class TermCandidates:
         """
         state, taken = self._base.state, self._base.state.schema.columns
         fields: dict[str, ColumnSpec] = {}
-        for pair in sorted({pair for pairs in found for pair in pairs}):
+        for pair in sorted({pair for pairs in pairs_of_subsets for pair in pairs}):
             if (name := _name(pair)) not in taken and name not in fields:
                 reader = CellsReader((self.inputs[pair[0]], self.inputs[pair[1]]))
                 fields[name] = ColumnSpec(name, Interaction(), "found by tuning", reader, origin=Origin.TUNED)
@@ -127,12 +127,16 @@ class TermCandidates:
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
         evidence = centre_evidence(evidence, self._base.lines.log_prior)
-        pair_of = {name: tuple(one.column for one in spec.reader.inputs) for name, spec in fields.items()}
-        subsets = [tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in found]
+        pair_of = {
+            name: tuple(column_input.column for column_input in spec.reader.inputs) for name, spec in fields.items()
+        }
+        subsets = [
+            tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in pairs_of_subsets
+        ]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
 
     def _are_few(self) -> bool:
-        n_cells = sum(one.n_cells for one in self.inputs.values())
+        n_cells = sum(column_input.n_cells for column_input in self.inputs.values())
         n_classes = len(self._base.state.classes)
         return 2 < len(self.inputs) <= _MOST_INPUTS and n_cells * n_cells * n_classes <= _MOST_PAIRS
 
@@ -170,7 +174,7 @@ class CountedTerms:
         """Whether the weight of a column is large enough to keep it."""
         return name == ALL_COLUMNS or float(weight) >= negligible
 
-    def added_to(self, model: Model, names: Sequence[str]) -> Model:
+    def add_to(self, model: Model, names: Sequence[str]) -> Model:
         """A model with the sums of some of the derived columns as well."""
         if self.model is None or not names:
             return model

@@ -149,9 +149,9 @@ class _Search:
             loss = self._judged.loss(self._joint)
             self._steps.append(Step("other terms", len(gains.gain), "none needed: no pair interacts", loss, loss))
             return
-        found = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
+        pairs = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
         self._progress("counting", 0.3)
-        self._counted = candidates.counted(found, learn, dependence="dependence" in wanted)
+        self._counted = candidates.count(pairs, learn, dependence="dependence" in wanted)
         for share, term in ((0.4, "interactions"), (0.6, "dependence")):
             if self._counted.has(term) and not self._is_over():
                 self._try(term, share)
@@ -169,19 +169,19 @@ class _Search:
 
     def _interactions(self, candidates: TermCandidates, gains: PairGains) -> list[list[Pair]]:
         """The interactions found on the rows of each fit, by what it gets wrong, and those found on all rows."""
-        found = list[list[Pair]]()
+        pairs = list[list[Pair]]()
         for (rows, _), fit, joint in zip(self._splits, self._fits, self._joints, strict=True):
-            own = candidates.gains(rows, fit.weights, joint[rows])
-            found.append([] if own is None else candidates.best(own))
-        return [*found, candidates.best(gains)] if any(found) else []  # else there would be nothing to judge
+            split_gains = candidates.gains(rows, fit.weights, joint[rows])
+            pairs.append([] if split_gains is None else candidates.best(split_gains))
+        return [*pairs, candidates.best(gains)] if any(pairs) else []  # else there would be nothing to judge
 
     def result(self) -> TermSearch:
         """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""
         self._progress("fitting", 0.8)
         base, start = self._base.with_cells(()), FittedWeights.mean(self._fits) if self._best else None
         fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # without terms, as `fit` does
-        tuned = default = self._expected(base, fit)
-        prepared = self._prepared(self._best, len(self._splits))
+        tuned = default = self._judge_default(base, fit)
+        prepared = self._prepare(self._best, len(self._splits))
         if self._best:
             fit = fit_weights(prepared.kind, prepared.lines, start=fit)
             tuned = mixture(self._joint, fit.log_score(prepared.lines))
@@ -189,18 +189,18 @@ class _Search:
         if self._judged.are_clearly_better([(1.0, plain)], tuned):
             before, after = self._judged.loss(self._joint), self._judged.loss(plain)
             self._steps.append(Step("no column weights", 1, "used", before, after))
-            return self._found(self._model, plain, default, [(1.0, plain)])
+            return self._result(self._model, plain, default, [(1.0, plain)])
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
         kept = replace(
             weights, weights={name: weight for name, weight in weights.weights.items() if name not in others}
         )
-        model = self._counted.added_to(self._model, names)
+        model = self._counted.add_to(self._model, names)
         model.column_weights = kept
-        return self._found(model, self._joint, default, tuned)
+        return self._result(model, self._joint, default, tuned)
 
-    def _expected(self, base: WeightFit, fit: FittedWeights) -> Mixture:
+    def _judge_default(self, base: WeightFit, fit: FittedWeights) -> Mixture:
         """What is expected of the default model; fit: on all rows.
 
         Where few rows determine many weights, what a fit on half of them loses is no longer in proportion to the number
@@ -217,7 +217,7 @@ class _Search:
             joint[is_judged] = refitted.log_score(base.lines.take(np.flatnonzero(is_judged)))
         return mixture(joint, whole, n_parts=rows.n_folds)
 
-    def _found(self, model: Model, joint: Floats, default: Mixture, tuned: Mixture) -> TermSearch:
+    def _result(self, model: Model, joint: Floats, default: Mixture, tuned: Mixture) -> TermSearch:
         judged, is_default = self._judged, joint is self._default
         estimates = judged.estimate(default), judged.estimate(tuned)
         return TermSearch(model, self._steps, *estimates, self._base, judged, joint, is_default)
@@ -228,7 +228,7 @@ class _Search:
         self._progress(name, share)
         combination, joint, before = self._best | {term}, self._joint.copy(), self._judged.loss(self._joint)
         for number, (rows, judges) in enumerate(self._splits):
-            prepared = self._prepared(combination, number)
+            prepared = self._prepare(combination, number)
             fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
             joint[judges] = fit.log_score(prepared.lines.take(judges))
         is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
@@ -238,7 +238,7 @@ class _Search:
         if is_better:
             self._best, self._joint = combination, joint
 
-    def _prepared(self, combination: frozenset[str], subset: int) -> WeightFit:
+    def _prepare(self, combination: frozenset[str], subset: int) -> WeightFit:
         """The evidence with the terms of a combination; subset: the split that interactions were found on, or all."""
         prepared = self._base if "corrections" in combination else self._base.with_cells(())
         names, evidence = self._counted.lines(combination, subset)

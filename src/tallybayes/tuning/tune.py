@@ -26,8 +26,8 @@ from tallybayes.tables.source import Source, Stream, as_columns
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
-from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
-from tallybayes.tuning.correction_fit import corrected
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sample_rows
+from tallybayes.tuning.correction_fit import correct_tokens
 from tallybayes.tuning.nested_estimate import Learn, nested_estimate
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
@@ -86,7 +86,7 @@ def tune(
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
-    source, given = to_source(data), {"label": label, "weight": sample_weight}
+    source, arguments = to_source(data), {"label": label, "weight": sample_weight}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
@@ -102,8 +102,8 @@ def tune(
     if by == "validation":
         if source.bad is not None:
             source = LearnableRows(source, model, label, sample_weight)
-        found = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
-        return _without_names(found, given)
+        tuning = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
+        return _without_names(tuning, arguments)
     sample = RowSample(rows, if_rare=rows)
     change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
     check_value(model, label, source)
@@ -112,22 +112,22 @@ def tune(
     if change.rows < LEAST_ROWS:
         raise DataError(f"at least {LEAST_ROWS} rows with a label to tune on", got=change.rows)
     if by == "evidence":
-        return _without_names(by_evidence(model), given)
+        return _without_names(by_evidence(model), arguments)
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight, counted=True)
     tuned = _Tuned(model, sample, source, label, sample_weight, fields, budget, report)
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
-        tables = sampled(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
-        families = {name: field.family for name, field in fields.items() if field.family is not None}
+        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+        families = {name: spec.family for name, spec in fields.items() if spec.family is not None}
         search = Search.of(ColumnEvidence(model, tables, label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
     result = tuned.result()
     if "text" in chosen and not budget.is_spent:
-        result = corrected(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
-    return _without_names(result, given)
+        result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
+    return _without_names(result, arguments)
 
 
 class _Tuned:
@@ -171,22 +171,22 @@ class _Tuned:
     def search_terms(self, what: Collection[str]) -> None:
         """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
         now, start = self._model.snapshot().state, self._start[0].snapshot().state
-        found = self._search(self._model, self._sample, what)
-        if found is None:
+        search = self._search(self._model, self._sample, what)
+        if search is None:
             return
-        default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
+        default, self._steps, self._is_default = search.default, self._steps + search.steps, search.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
             first = self._search(*self._start, ("column_weights",))  # what is gained includes the hyperparameters
             default, self._is_default = default if first is None else first.default, False
-            if first is not None and not found.is_clearly_better(first):
-                losses = [search.judged.loss(search.joint) for search in (found, first)]
+            if first is not None and not search.is_clearly_better(first):
+                losses = [other.judged.loss(other.joint) for other in (search, first)]
                 self._steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
-                found, self._is_default = first, first.is_default
-        self._model, self._estimate = found.model, found.estimate
-        if not self._budget.is_spent and (nested := self._nested(found, what)) is not None:
+                search, self._is_default = first, first.is_default
+        self._model, self._estimate = search.model, search.estimate
+        if not self._budget.is_spent and (nested := self._nested(search, what)) is not None:
             self._estimate = nested
-        shift = self._estimate.log_loss - found.estimate.log_loss  # the default model was judged like the tuned one
-        self._n_rows, self._losses = found.estimate.n_rows, (default.log_loss + shift, self._estimate.log_loss)
+        shift = self._estimate.log_loss - search.estimate.log_loss  # the default model was judged like the tuned one
+        self._n_rows, self._losses = search.estimate.n_rows, (default.log_loss + shift, self._estimate.log_loss)
 
     def _search(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
         def learn(other: Model) -> Any:
@@ -194,20 +194,20 @@ class _Tuned:
 
         return search_terms(model, sample, learn, what, budget=self._budget, progress=self._progress)
 
-    def _nested(self, found: TermSearch, what: Collection[str]) -> Estimate | None:
+    def _nested(self, search: TermSearch, what: Collection[str]) -> Estimate | None:
         """The estimate by models that are tuned in the same way without the rows that they judge."""
 
         def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
-            if found.is_default:
+            if search.is_default:
                 return set_column_weights(model, "auto", sample)
-            search = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
-            return model if search is None else search.model
+            inner = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
+            return model if inner is None else inner.model
 
-        schema = found.base.state.schema.copy()
+        schema = search.base.state.schema.copy()
         texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
         schema.columns |= {name: self._fields[name] for name in texts if name in self._fields}
         self._progress("expected on new rows", 0.9)
-        return nested_estimate(found.base, schema, fitted)
+        return nested_estimate(search.base, schema, fitted)
 
     def result(self) -> Tuning:
         """The model with its steps."""
@@ -215,15 +215,15 @@ class _Tuned:
         return Tuning(self._model, self._steps, *figures, estimate=self._estimate, is_default=self._is_default)
 
 
-def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
+def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
     """The result without column names for label and weight if these were given as arrays, as `fit` leaves them."""
-    for word, value in given.items():
+    for word, value in arguments.items():
         if value is not None and not isinstance(value, (str, int, float)):
-            state = found.model.snapshot().state
+            state = tuning.model.snapshot().state
             schema = state.schema.copy()
             setattr(schema, word, None)
-            found = replace(found, model=Model(replace(state, schema=schema)))
-    return found
+            tuning = replace(tuning, model=Model(replace(state, schema=schema)))
+    return tuning
 
 
 def _budget(seconds: Any) -> Budget:

@@ -139,14 +139,14 @@ class Tuning(ResultView):
     def curve_text(self) -> str:
         """The curve as text, with a bar for some of the values of k; longer is better."""
         every = max(1, -(-len(self.curve) // _LINES))
-        best = min(self.curve, key=lambda one: one["log_loss"])
-        shown = [one for i, one in enumerate(self.curve) if i % every == 0 or one is best]
-        low, high = best["log_loss"], max(one["log_loss"] for one in shown)
+        best = min(self.curve, key=lambda point: point["log_loss"])
+        shown = [point for i, point in enumerate(self.curve) if i % every == 0 or point is best]
+        low, high = best["log_loss"], max(point["log_loss"] for point in shown)
         lines = []
-        for one in shown:
-            width = _BAR if high == low else round(_BAR * (high - one["log_loss"]) / (high - low))
-            mark = "  <- minimum" if one is best else ""
-            lines.append(f"{one['k']:9.3g}  {one['log_loss']:.4f}  {'#' * width}{mark}")
+        for point in shown:
+            width = _BAR if high == low else round(_BAR * (high - point["log_loss"]) / (high - low))
+            mark = "  <- minimum" if point is best else ""
+            lines.append(f"{point['k']:9.3g}  {point['log_loss']:.4f}  {'#' * width}{mark}")
         return "\n".join([f"{'k':>9}  log loss of one k for all columns, without column weights", *lines])
 
 

@@ -56,7 +56,7 @@ def asked(tmp_path, monkeypatch):
         (mlflow_protocol, "parse_json"),
         (mlflow_protocol, "_rows"),
         (change_routes, "write_rows"),
-        (answer_parts, "_gathered"),
+        (answer_parts, "_gather"),
     ):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(answer.Answer, "of", watched(answer.Answer.of))

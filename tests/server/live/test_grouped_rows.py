@@ -63,7 +63,7 @@ LIMITED = {"note": "text:counts,tf=count,k=1,max_tokens=2", "kind": "categorical
 
 def as_events(parts):
     """Events that were accepted one after the other, and the state after them."""
-    return [NewEvent("learn", "", media_type=JSON, rows=write_rows(rows)).numbered(i, b"") for i, rows in parts]
+    return [NewEvent("learn", "", media_type=JSON, rows=write_rows(rows)).with_number(i, b"") for i, rows in parts]
 
 
 def accepted(base, parts):

@@ -202,7 +202,7 @@ def test_a_folder_of_models(tmp_path):
         with pytest.raises(FileError):
             folder.add("three", b"not a model")
         with pytest.raises(ParameterError, match="did you mean 'two'"):
-            folder.named("tow")
+            folder.find("tow")
     with ModelFolder.open(tmp_path) as folder:
         assert {name: live.current.version for name, live in folder.items()} == {"one": 1, "two": 1}
         folder.remove("two")

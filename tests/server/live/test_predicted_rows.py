@@ -12,7 +12,7 @@ from running_server import pets
 import tallybayes as tb
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.read import to_source
-from tallybayes.server.live.predicted_rows import FEW, PredictedRows
+from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
 
 WORDS = ["cash", "lunch", "prize", "meeting"]
 ODD = st.none() | st.sampled_from(["heavy", 1e300, True, [1, 2]])
@@ -77,7 +77,7 @@ def predict_few(snapshot, rows):
 def test_what_is_left_to_another_thread():
     snapshot = pets().snapshot()
     assert predict_few(snapshot, []).shape == (0, len(snapshot.classes))
-    assert predict_few(snapshot, [{"weight": 1.0}] * (FEW + 1)) is None
+    assert predict_few(snapshot, [{"weight": 1.0}] * (FEW_ROWS + 1)) is None
     assert predict_few(snapshot, [{"likes": "x" * 10_000}]) is None
     assert predict_few(snapshot, [{"likes": "fish"}] * 2) is None
     assert predict_few(snapshot, [{"likes": "fish"}]) is not None

@@ -45,7 +45,7 @@ class NewEvent:
     scores: bytes | None = None
     labels: dict[str, int] | None = None
 
-    def numbered(self, number: int, before: bytes) -> Event:
+    def with_number(self, number: int, before: bytes) -> Event:
         """The event with its number and its checksum, which continues the one before."""
         rows_hash = None if self.rows is None else hashlib.sha256(self.rows).digest()
         event = Event(**self.__dict__, id=number, rows_hash=rows_hash)
@@ -88,11 +88,11 @@ class Event(NewEvent):
 
     def _texts(self) -> tuple[str, str | None, str | None]:
         """Notes, settings and labels as they are stored."""
-        found: tuple[str, str | None, str | None] | None = self.__dict__.get("_stored")
-        if found is None:
-            found = (_notes_text(self.notes), _json_or_none(self.settings), _json_or_none(self.labels))
-            self.__dict__["_stored"] = found
-        return found
+        texts: tuple[str, str | None, str | None] | None = self.__dict__.get("_stored")
+        if texts is None:
+            texts = (_notes_text(self.notes), _json_or_none(self.settings), _json_or_none(self.labels))
+            self.__dict__["_stored"] = texts
+        return texts
 
     @classmethod
     def of_line(cls, line: tuple[Any, ...]) -> Event:
@@ -163,8 +163,8 @@ def damaged_at(number: int, what: str, file: str) -> FileError:
 @functools.lru_cache(4096)
 def _labels_of(text: str) -> dict[str, int]:
     """Rows per label; those of single rows are equal again and again, and are shared."""
-    found: dict[str, int] = json.loads(text)
-    return found
+    labels: dict[str, int] = json.loads(text)
+    return labels
 
 
 def _notes_text(notes: tuple[str, ...]) -> str:

@@ -87,8 +87,8 @@ class EventLog:
     def fact(self, name: str) -> Any:
         """A fact about the log, or None."""
         with self._describe_errors("read"):
-            found = self._reader.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if found is None else json.loads(found[0])
+            row = self._reader.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
 
     def set_facts(self, **facts: Any) -> None:
         """Change facts, all or nothing; None removes one."""
@@ -110,7 +110,7 @@ class EventLog:
         number, before, written, lines = self.last_id, self.last_checksum, [], []
         for new in events:
             number += 1
-            event = new.numbered(number, before)
+            event = new.with_number(number, before)
             before = event.checksum
             written.append(event)
             lines.append(event.to_line())
@@ -138,22 +138,22 @@ class EventLog:
 
     def get(self, number: int) -> Event:
         """One event with its rows; checked."""
-        found = self._events("id IN (?, ?) ORDER BY id", (number - 1, number))
-        if not found or found[-1].id != number:
+        events = self._events("id IN (?, ?) ORDER BY id", (number - 1, number))
+        if not events or events[-1].id != number:
             raise ParameterError("the number of an event", got=number, hint=f"the last event is {self.last_id}")
-        before = found[0].checksum if len(found) == 2 else _FIRST if number == 1 else None
-        found[-1].check(before, self.path)
-        return found[-1]
+        before = events[0].checksum if len(events) == 2 else _FIRST if number == 1 else None
+        events[-1].check(before, self.path)
+        return events[-1]
 
     def holds(self, number: int, checksum: bytes) -> bool:
         """Whether there is an event with a number and a checksum, maybe written by another process since the start."""
-        found = self._events("id = ?", (number,), "rows IS NULL AS rows")
-        return bool(found) and found[0].checksum == checksum
+        events = self._events("id = ?", (number,), "rows IS NULL AS rows")
+        return bool(events) and events[0].checksum == checksum
 
     def with_key(self, key: str) -> Event | None:
         """The event with an idempotency key."""
-        found = self._events("key = ?", (key,))
-        return found[0] if found else None
+        events = self._events("key = ?", (key,))
+        return events[0] if events else None
 
     def after(self, number: int, checksum: bytes | None = None, *, upto: int | None = None) -> Iterator[list[Event]]:
         """The events after a number in order, with their rows, in batches; each event is checked.
@@ -219,15 +219,15 @@ class EventLog:
     def undoing(self) -> dict[int, int]:
         """The number of every undo event, and that of the event it undoes."""
         with self._describe_errors("read"):
-            found = self._reader.execute("SELECT id, undoes FROM events WHERE undoes IS NOT NULL ORDER BY id")
-            return dict(found.fetchall())
+            rows = self._reader.execute("SELECT id, undoes FROM events WHERE undoes IS NOT NULL ORDER BY id")
+            return dict(rows.fetchall())
 
     def check_structure(self) -> None:
         """Raise an error if SQLite finds damage in the structure of the file."""
         with self._describe_errors("read"):
-            found = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
-        if found != ("ok",):
-            raise FileError(f"the log is damaged: {found[0]}", file=self.path)
+            verdict = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != ("ok",):
+            raise FileError(f"the log is damaged: {verdict[0]}", file=self.path)
 
     def close(self) -> None:
         """Close all connections; the writer's is the last, which empties the write-ahead log."""
@@ -263,12 +263,12 @@ class EventLog:
     @property
     def _reader(self) -> sqlite3.Connection:
         """A connection of this thread."""
-        found: sqlite3.Connection | None = getattr(self._readers, "connection", None)
-        if found is None:
-            found = self._opened_reader()
-            self._connections.append(found)
-            self._readers.connection = found
-        return found
+        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            connection = self._opened_reader()
+            self._connections.append(connection)
+            self._readers.connection = connection
+        return connection
 
     def _opened_reader(self) -> sqlite3.Connection:
         """A connection for reading; to an empty log if there is none yet."""
@@ -314,13 +314,13 @@ class EventLog:
             raise FileError(f"the log is damaged: {error}", file=self.path) from error
 
     def _end(self) -> tuple[int, bytes]:
-        found = self._events("1 ORDER BY id DESC LIMIT 1", ())
-        return (found[0].id, found[0].checksum) if found else (0, _FIRST)
+        events = self._events("1 ORDER BY id DESC LIMIT 1", ())
+        return (events[0].id, events[0].checksum) if events else (0, _FIRST)
 
     def _check_format(self) -> None:
-        found = self.fact("format")
-        if found != FORMAT:
-            raise FileError(f"expected a log of format {FORMAT}, got {found!r}", file=self.path)
+        number = self.fact("format")
+        if number != FORMAT:
+            raise FileError(f"expected a log of format {FORMAT}, got {number!r}", file=self.path)
 
     @contextlib.contextmanager
     def _describe_errors(self, verb: str) -> Iterator[None]:

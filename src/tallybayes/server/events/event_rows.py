@@ -78,8 +78,8 @@ def read_many(parts: Sequence[bytes]) -> list[list[dict[str, Any]]]:
     >>> read_many([b'[{"a":1}]', b'[]'])
     [[{'a': 1}], []]
     """
-    found: list[list[dict[str, Any]]] = json.loads(b"[" + b",".join(parts) + b"]")
-    return found
+    rows: list[list[dict[str, Any]]] = json.loads(b"[" + b",".join(parts) + b"]")
+    return rows
 
 
 def n_rows_of(data: EventData) -> int:

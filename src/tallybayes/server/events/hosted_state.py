@@ -55,7 +55,7 @@ class HostedState:
 
     def change(self, data: EventData, sign: int) -> RowsDone:
         """Learn (1) or forget (-1) the rows of one event, all or nothing."""
-        before = self._decided()
+        before = self._decisions()
         counted = self._count(data, grows=sign > 0)
         labels = self.state.statistics.in_use() if sign > 0 else []
         self._replace((add_rows if sign > 0 else subtract_rows)(self.state, counted))
@@ -63,7 +63,7 @@ class HostedState:
         if sign > 0:
             notes += label_notes(labels, counted.class_rows, counted.rewritten)
         rows = counted.n_rows - counted.n_missing
-        return RowsDone(rows, counted.n_missing, notes, self._decided() != before)
+        return RowsDone(rows, counted.n_missing, notes, self._decisions() != before)
 
     def learn_together(self, rows: list[dict[str, Any]]) -> None:
         """Learn rows that may be learned together."""
@@ -123,7 +123,7 @@ class HostedState:
         self._known = None
         self.state = replace(state, text_samples=TextSamples())
 
-    def _decided(self) -> tuple[Any, ...]:
+    def _decisions(self) -> tuple[Any, ...]:
         """What rows have decided so far beside sums: two results differ if an event was formative."""
         statistics = self.state.statistics
         keys = tuple(

@@ -51,9 +51,9 @@ class KnownValues:
         self._label, self._weight = schema.label, schema.weight
         self._labels = frozenset((type(label), label) for label in statistics.in_use())
         self._columns: dict[str, type[Column] | None] = {}
-        for name, field in schema.columns.items():
-            family = field.family
-            if field.is_undecided:
+        for name, spec in schema.columns.items():
+            family = spec.family
+            if spec.is_undecided:
                 continue
             if family is not None and family.column is Codes and statistics.any_key(family, name) is None:
                 continue
@@ -84,7 +84,7 @@ class KnownValues:
 
     def _types_of(self, shape: _Shape) -> dict[str, type] | None:
         """The type of each value as far as it matters; None if a row of this shape must be counted alone."""
-        found: dict[str, type] = {}
+        types: dict[str, type] = {}
         for name, kind in zip(*shape, strict=True):
             if name == self._label:
                 continue
@@ -98,8 +98,8 @@ class KnownValues:
                 continue
             if kind not in _TYPES[column]:
                 return None
-            found[name] = float if kind is int and column is Reals else kind
-        return found
+            types[name] = float if kind is int and column is Reals else kind
+        return types
 
 
 def _names_to_check(shape: _Shape) -> list[str]:
@@ -113,7 +113,7 @@ def _is_plain(value: Any) -> bool:
     if kind is int:
         return bool(-_LARGE < value < _LARGE)
     if kind is list:
-        return all(type(one) is str for one in value)
+        return all(type(part) is str for part in value)
     if kind is dict:
-        return all(type(one) in (int, float) and abs(one) < _LARGE for one in value.values())
+        return all(type(part) in (int, float) and abs(part) < _LARGE for part in value.values())
     return True

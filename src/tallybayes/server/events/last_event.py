@@ -33,12 +33,12 @@ class LastEvent:
         """The number and the checksum of the event; None if they are not known."""
         try:
             with open(self.path, "rb") as file:
-                found = _RECORD.fullmatch(file.read(1000))
+                match = _RECORD.fullmatch(file.read(1000))
         except OSError:
             return None
-        if found is None or int(found[4], 16) != zlib.crc32(found[1]):
+        if match is None or int(match[4], 16) != zlib.crc32(match[1]):
             return None
-        return int(found[2]), bytes.fromhex(found[3].decode())
+        return int(match[2]), bytes.fromhex(match[3].decode())
 
     def write(self, number: int, checksum: bytes) -> None:
         """Remember an event that is on the disk; of one length, so that the record is replaced in place."""

@@ -24,7 +24,7 @@ from tallybayes.storage.model_file import state_to_bytes
 __all__ = ["LogProof", "prove"]
 
 _ONE_BY_ONE = 20_000  # events up to which each is applied alone; that takes about a millisecond each
-_SMALL = 64  # rows of a group beyond
+_SMALL_GROUP = 64  # rows of a group beyond
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
         last = log.last_id
         expected = _bytes(history.state_after(last, progress=progress))
         few = last - history.base_event <= _ONE_BY_ONE
-        other = _bytes(history.state_after(last, group_rows=1 if few else _SMALL, progress=progress))
+        other = _bytes(history.state_after(last, group_rows=1 if few else _SMALL_GROUP, progress=progress))
         if other != expected:
             raise FileError("replaying the log in two ways gives different models", file=files.log)
         snapshot, event = _compare_snapshot(files, history, expected)
@@ -78,7 +78,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
                 "events": last,
                 "folded": history.base_event,
                 "undone": len(live_events(log.undoing())[0]),
-                "second_way": "one event after the other" if few else f"in groups of {_SMALL} rows",
+                "second_way": "one event after the other" if few else f"in groups of {_SMALL_GROUP} rows",
                 "snapshot": snapshot,
                 "snapshot_event": event,
                 "bytes": len(expected),
@@ -91,22 +91,22 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
 
 def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes) -> tuple[str, int]:
     """Whether the snapshot and the events after it give the expected bytes; and its event."""
-    found = read_snapshot(files.snapshot)
-    if found is None:
+    snapshot = read_snapshot(files.snapshot)
+    if snapshot is None:
         return "none", 0
-    if found[1].base != history.base_hash:
+    if snapshot[1].base != history.base_hash:
         return "stale", 0
     try:
         same = _bytes(history.load()) == expected
     except TallyError as error:
         raise FileError(f"the snapshot does not fit the log: {error}", file=files.snapshot) from error
-    if found[1].event > history.log.last_id:
-        return "newer", found[1].event
-    replayed = _bytes(history.state_after(found[1].event)) if history.snapshot is not None else None
-    if not same or (replayed is not None and replayed != _bytes(found[0])):
+    if snapshot[1].event > history.log.last_id:
+        return "newer", snapshot[1].event
+    replayed = _bytes(history.state_after(snapshot[1].event)) if history.snapshot is not None else None
+    if not same or (replayed is not None and replayed != _bytes(snapshot[0])):
         hint = "remove the snapshot: the log has everything"
         raise FileError("the snapshot is not the model of the log", file=files.snapshot, hint=hint)
-    return "equal", found[1].event
+    return "equal", snapshot[1].event
 
 
 def _bytes(state: ModelState) -> bytes:

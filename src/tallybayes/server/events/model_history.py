@@ -39,7 +39,7 @@ class ModelHistory:
         self.files, self.log = files, log
         data = _read(files.base)
         self.base_hash = hashlib.sha256(data).hexdigest()
-        self.base_event: int = self._checked_base()
+        self.base_event: int = self._find_base()
         self._base_settings = state_from_bytes(data, files.base).settings
         self.formative: list[int] = []
         self.forgets: list[int] = []
@@ -63,17 +63,17 @@ class ModelHistory:
         """
         if not self.log.last_id and (base := self.base()).given is not None:
             return base  # given probabilities: there is nothing to change
-        found = self._usable_snapshot()
-        if found is not None:
-            state, facts = found
+        snapshot = self._usable_snapshot()
+        if snapshot is not None:
+            state, facts = snapshot
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
-            return self._note(self._replayed(state, facts.event, facts, self._undoing, on_events))
+            return self._note(self._replay_after(state, facts.event, facts, self._undoing, on_events))
         if on_events is not None:
             for batch in self.log.after(0, upto=self.base_event):  # folded, but their scores are still there
                 on_events(batch)
-        return self._note(self._replayed(self.base(), self.base_event, None, self._undoing, on_events))
+        return self._note(self._replay_after(self.base(), self.base_event, None, self._undoing, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
         """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
@@ -90,13 +90,13 @@ class ModelHistory:
     def _usable_snapshot(self) -> tuple[ModelState, SnapshotFacts] | None:
         """The snapshot, if it is intact, of this log, and no later undo concerns an event before it."""
         try:
-            found = read_snapshot(self.files.snapshot)
+            snapshot = read_snapshot(self.files.snapshot)
         except TallyError as error:
             warn(f"{error}; the log is replayed from its base")
             return None
-        if found is None:
+        if snapshot is None:
             return None
-        facts = found[1]
+        facts = snapshot[1]
         if facts.base != self.base_hash or facts.event < self.base_event:
             return None  # written before the log was compacted
         if facts.event > self.log.last_id:
@@ -109,7 +109,7 @@ class ModelHistory:
             raise FileError(f"the log is damaged: {text}", file=self.log.path, hint=hint)
         if facts.event and self.log.get(facts.event).checksum.hex() != facts.checksum:
             raise FileError(f"the log is damaged: event {facts.event} is not that of the snapshot", file=self.log.path)
-        return found if self._is_start(facts, self._undoing) else None
+        return snapshot if self._is_start(facts, self._undoing) else None
 
     def _is_start(self, facts: SnapshotFacts, undoing: dict[int, int]) -> bool:
         """Whether the events after a snapshot can be replayed on it: none of them concerns an event before it."""
@@ -122,7 +122,7 @@ class ModelHistory:
             number = undoing[number]
         return number
 
-    def _replayed(
+    def _replay_after(
         self,
         state: ModelState,
         start: int,
@@ -162,7 +162,7 @@ class ModelHistory:
             raise UndoError(f"event {target} was folded into the base and cannot be changed any more", hint=hint)
         return event
 
-    def undone(self, number: int, hosted: HostedState) -> HostedState:
+    def undo(self, number: int, hosted: HostedState) -> HostedState:
         """The state after undoing an event; hosted: the state before, which may be changed."""
         self._replay = None
         self.check_undo(number)
@@ -184,7 +184,7 @@ class ModelHistory:
         try:
             snapshot = self._snapshot_before(target.id, undoing)
             state, start = (self.base(), self.base_event) if snapshot is None else (snapshot[0], snapshot[1].event)
-            self._replay = self._replayed(state, start, snapshot[1] if snapshot else None, undoing)
+            self._replay = self._replay_after(state, start, snapshot[1] if snapshot else None, undoing)
             return self._replay.hosted
         except ReplayError as error:
             hint = f"undo event {error.number} first"
@@ -204,10 +204,10 @@ class ModelHistory:
         if self.snapshot is None or self.snapshot.event >= number or not self._is_start(self.snapshot, undoing):
             return None
         try:
-            found = read_snapshot(self.files.snapshot)
+            snapshot = read_snapshot(self.files.snapshot)
         except TallyError:
             return None
-        return found if found is not None and found[1] == self.snapshot else None
+        return snapshot if snapshot is not None and snapshot[1] == self.snapshot else None
 
     def _has_replacements(self) -> bool:
         return bool(self.log.page(kind="replace", limit=1))
@@ -225,7 +225,7 @@ class ModelHistory:
 
     # After a commit
 
-    def committed(self, event: Event, *, is_formative: bool) -> None:
+    def note_commit(self, event: Event, *, is_formative: bool) -> None:
         """Note an event that is in the log now."""
         if event.undoes is not None:
             self._undoing[event.id] = event.undoes
@@ -249,7 +249,7 @@ class ModelHistory:
 
     # The base
 
-    def _checked_base(self) -> int:
+    def _find_base(self) -> int:
         """The number of the last event that is in the base; finishes a compaction that was interrupted."""
         known, pending = self.log.fact("base"), self.log.fact("pending_base")
         if known is not None and known["sha256"] == self.base_hash:

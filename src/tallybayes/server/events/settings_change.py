@@ -21,36 +21,40 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
 from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 
-__all__ = ["fitted_calibration", "fitted_decision", "with_event", "with_events"]
+__all__ = ["calibration_change", "decision_change", "with_event", "with_events"]
 
 _RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
 _DECISION = {"positive", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
 
 
-def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def calibration_change(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a calibrate event: what was asked, what was set, and a text.
 
-    given: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
+    request: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
     """
-    options = _check_options(given, {"method", "leave_one_out"})
+    options = _check_options(request, {"method", "leave_one_out"})
     method = options.get("method", "temperature")
     if method == "none":
         return {"asked": options, "set": {}, "text": "removed the calibration"}
     if data is None:
         raise ParameterError("rows to calibrate on", got=NONE)
     leave_one_out = options.get("leave_one_out", True) is not False
-    found = fit_calibration(snapshot, data, method, label=None, sample_weight=None, leave_one_out=leave_one_out)
-    return {"asked": options, "set": fitted_to_json(Settings(calibration=found)), "text": f"calibrated: {found}"}
+    calibration = fit_calibration(snapshot, data, method, label=None, sample_weight=None, leave_one_out=leave_one_out)
+    return {
+        "asked": options,
+        "set": fitted_to_json(Settings(calibration=calibration)),
+        "text": f"calibrated: {calibration}",
+    }
 
 
-def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def decision_change(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a decide event: what was asked, what was set, and a text.
 
-    given: as `tally decide`: positive and threshold, costs, abstain; or positive and one of false_negatives,
+    request: as `tally decide`: positive and threshold, costs, abstain; or positive and one of false_negatives,
     false_positives, maximise, budget and costs, to be selected on rows. Without any, the most probable class is the
     answer.
     """
-    options = _check_options(given, _DECISION)
+    options = _check_options(request, _DECISION)
     positive = None if options.get("positive") is None else _find_class(snapshot.classes, options["positive"])
     costs = options.get("costs")
     if costs is not None:
@@ -75,11 +79,11 @@ def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[s
 
 def with_event(settings: Settings, kind: str, stored: Mapping[str, Any]) -> Settings:
     """The settings after a calibrate or decide event."""
-    found = fitted_from_json(dict(stored["set"]))
+    fitted = fitted_from_json(dict(stored["set"]))
     if kind == "decide":
-        decision: Decision | None = found.get("decision")
+        decision: Decision | None = fitted.get("decision")
         return replace(settings, decision=decision)
-    calibration: Calibration | None = found.get("calibration")
+    calibration: Calibration | None = fitted.get("calibration")
     return replace(settings, calibration=calibration, decision=marked_stale(settings.decision))
 
 
@@ -90,30 +94,30 @@ def with_events(settings: Settings, events: Iterable[tuple[str, Mapping[str, Any
     return settings
 
 
-def _check_options(given: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
-    options = dict(given or {})
+def _check_options(request: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
+    options = dict(request or {})
     for name in options:
         if name not in names:
             raise ParameterError(f"one of {', '.join(sorted(names))}", got=name, hint=did_you_mean(name, names))
     return options
 
 
-def _find_class(classes: list[Any], given: Any) -> Any:
+def _find_class(classes: list[Any], name: Any) -> Any:
     """A class that is given by its value or as text."""
     for label in classes:
-        if type(label) is type(given) and label == given:
+        if type(label) is type(name) and label == name:
             return label
     for label in classes:
-        if shown(label) == str(given):
+        if shown(label) == str(name):
             return label
     names = [shown(label) for label in classes]
-    raise ParameterError("a class of the model", got=given, hint=did_you_mean(given, names, "classes"))
+    raise ParameterError("a class of the model", got=name, hint=did_you_mean(name, names, "classes"))
 
 
 def _named_costs(classes: list[Any], costs: Any) -> dict[Any, dict[Any, float]]:
     if not isinstance(costs, Mapping) or not all(isinstance(by_answer, Mapping) for by_answer in costs.values()):
         raise ParameterError("costs: {true: {answered: cost}}", got=costs)
     return {
-        _find_class(classes, true): {_find_class(classes, one): cost for one, cost in by_answer.items()}
+        _find_class(classes, true): {_find_class(classes, answered): cost for answered, cost in by_answer.items()}
         for true, by_answer in costs.items()
     }

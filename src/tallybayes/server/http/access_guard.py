@@ -44,10 +44,10 @@ def check_origin(scope: Mapping[str, Any], fields: Fields, settings: ServerSetti
     origin = fields.get(b"origin")
     if origin is None or scope["method"] in _SAFE:
         return
-    given = origin.decode("latin-1")
-    if given not in settings.cors and given not in (f"http://{host}", f"https://{host}"):
+    page = origin.decode("latin-1")
+    if page not in settings.cors and page not in (f"http://{host}", f"https://{host}"):
         hint = "tally serve --cors ORIGIN allows the pages of another origin"
-        raise HttpError.of(403, "a page of this server", got=Described(f"the origin {given}"), hint=hint)
+        raise HttpError.of(403, "a page of this server", got=Described(f"the origin {page}"), hint=hint)
 
 
 def _without_port(host: str) -> str:
@@ -57,14 +57,14 @@ def _without_port(host: str) -> str:
 
 def find_key(fields: Fields, settings: ServerSettings) -> ApiKey | None:
     """The key of a request; None if it has none, or if the server has no keys."""
-    given = fields.get(b"authorization")
-    if given is None or not len(settings.keys):
+    header = fields.get(b"authorization")
+    if header is None or not len(settings.keys):
         return None
-    kind, _, secret = given.decode("latin-1").partition(" ")
-    found = settings.keys.find(secret.strip()) if kind.lower() == "bearer" else None
-    if found is None:
+    kind, _, secret = header.decode("latin-1").partition(" ")
+    key = settings.keys.find(secret.strip()) if kind.lower() == "bearer" else None
+    if key is None:
         raise no_key()
-    return found
+    return key
 
 
 def cors_headers(fields: Fields, settings: ServerSettings) -> list[tuple[bytes, bytes]]:

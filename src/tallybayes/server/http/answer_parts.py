@@ -42,14 +42,14 @@ def json_parts(value: Any) -> Iterator[bytes]:
                 comma = ", "
         yield b"]"
     elif isinstance(value, dict):
-        for i, (name, own) in enumerate(value.items()):
+        for i, (name, part) in enumerate(value.items()):
             yield f"{', ' if i else '{'}{json_text(name)}: ".encode()
-            yield from json_parts(own)
+            yield from json_parts(part)
         yield b"}" if value else b"{}"
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for i, own in enumerate(value):
+        for i, part in enumerate(value):
             yield b", " if i else b"["
-            yield from json_parts(own)
+            yield from json_parts(part)
         yield b"]"
     else:
         yield json_text(value).encode()
@@ -57,8 +57,8 @@ def json_parts(value: Any) -> Iterator[bytes]:
 
 def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = JSON, headers: Headers = ()) -> Answer:
     """An answer of some parts; a short one is sent whole, with its length."""
-    first = _gathered(parts)
-    second = _gathered(parts)
+    first = _gather(parts)
+    second = _gather(parts)
     if not second:
         return Answer(first, media_type, headers=headers)
 
@@ -67,19 +67,19 @@ def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = 
         part = second
         while part:
             yield part
-            part = await service.in_thread(_gathered, parts)
+            part = await service.in_thread(_gather, parts)
 
     return StreamedAnswer(sent(), media_type, headers=headers)
 
 
-def _gathered(parts: Iterator[bytes]) -> bytes:
+def _gather(parts: Iterator[bytes]) -> bytes:
     """Parts of a useful length together; none at the end."""
-    found: list[bytes] = []
+    gathered: list[bytes] = []
     n_bytes = 0
     for part in parts:
         check_stop()
-        found.append(part)
+        gathered.append(part)
         n_bytes += len(part)
         if n_bytes >= _PART:
             break
-    return b"".join(found)
+    return b"".join(gathered)

@@ -26,10 +26,10 @@ def answer_format(call: Call, requested: str, formats: Sequence[str] = _FORMATS)
 
     A problem (406) if no format is accepted.
     """
-    given = call.field(b"accept")
-    if given is None or given.strip() in ("", "*/*"):
+    accept = call.field(b"accept")
+    if accept is None or accept.strip() in ("", "*/*"):
         return requested if requested in formats else formats[0]
-    ranked = sorted(_ranges(given), key=lambda one: -one[1])
+    ranked = sorted(_ranges(accept), key=lambda ranged: -ranged[1])
     for wanted, quality in ranked:
         if quality <= 0:
             continue
@@ -38,23 +38,23 @@ def answer_format(call: Call, requested: str, formats: Sequence[str] = _FORMATS)
         if wanted in formats:
             return wanted
         if wanted.endswith("/*"):
-            matching = [one for one in formats if one.startswith(wanted[:-1])]
+            matching = [name for name in formats if name.startswith(wanted[:-1])]
             if matching:
                 return requested if requested in matching else matching[0]
-    raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(given))
+    raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(accept))
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:
     """The formats of a header Accept with their qualities."""
-    found = []
+    ranges = []
     for part in accept.split(","):
-        name, *parameters = (one.strip() for one in part.split(";"))
-        quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
+        name, *parameters = (text.strip() for text in part.split(";"))
+        quality = next((parameter[2:] for parameter in parameters if parameter.startswith("q=")), "1")
         try:
-            found.append((name.lower(), float(quality)))
+            ranges.append((name.lower(), float(quality)))
         except ValueError:
-            found.append((name.lower(), 0.0))
-    return found
+            ranges.append((name.lower(), 0.0))
+    return ranges
 
 
 def table_type(kind: str) -> str:
@@ -91,16 +91,16 @@ def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterato
                     schema=schema,
                 )
             )
-            yield _taken(sink)
-    yield _taken(sink)
+            yield _take(sink)
+    yield _take(sink)
 
 
-def _taken(sink: io.BytesIO) -> bytes:
+def _take(sink: io.BytesIO) -> bytes:
     """What was written since the last time."""
-    found = sink.getvalue()
+    content = sink.getvalue()
     sink.seek(0)
     sink.truncate()
-    return found
+    return content
 
 
 def _csv_lines(rows: Iterable[list[str]], kind: str) -> bytes:

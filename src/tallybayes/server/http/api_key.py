@@ -72,11 +72,11 @@ class KeyRing:
 
     def find(self, secret: str) -> ApiKey | None:
         """The key with this secret; it is compared with all keys, in constant time."""
-        digest, found = _digest(secret), None
+        digest, match = _digest(secret), None
         for key in self._keys:
             if hmac.compare_digest(digest, key.digest):
-                found = key
-        return found
+                match = key
+        return match
 
     @classmethod
     def read(cls, path: str | None) -> KeyRing:
@@ -102,14 +102,14 @@ class KeyRing:
     @classmethod
     def parse(cls, lines: Sequence[str], name: str) -> KeyRing:
         """Keys from lines; empty lines and lines that begin with # are skipped."""
-        found = []
+        keys = []
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 try:
-                    found.append(_parse_line(line))
+                    keys.append(_parse_line(line))
                 except ParameterError as error:
                     raise FileError(error.expected, got=error.got, hint=error.hint, file=name, line=number) from None
-        return cls(found)
+        return cls(keys)
 
 
 def new_key(scope: str, models: Sequence[str] = ("*",), name: str = "") -> tuple[str, ApiKey]:

@@ -102,13 +102,13 @@ class Call(Request):
 
         It looks for the idempotency key first, so that a change that was made can be repeated.
         """
-        given = self.field(b"if-match")
-        return None if given is None else named_version(live, given)
+        header = self.field(b"if-match")
+        return None if header is None else named_version(live, header)
 
     def has_current(self, live: LiveModel, published: Published) -> bool:
         """Whether If-None-Match says that the sender has this version already."""
-        given = self.field(b"if-none-match")
-        return given is not None and is_among(etag(live, published), given)
+        header = self.field(b"if-none-match")
+        return header is not None and is_among(etag(live, published), header)
 
 
 def no_key() -> HttpError:

@@ -16,6 +16,7 @@ are read strictly; they would take 45 us per request, and a prediction takes 70 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +25,17 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from tallybayes.errors import Described
-from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer import Answer, Headers
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
+from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.live.live_model import LiveModel, Published
 
-__all__ = ["Endpoint", "Handler", "Register", "Routes", "create_router"]
+__all__ = ["Endpoint", "Handler", "Register", "Routes", "create_router", "unless_current"]
 
 Handler = Callable[[Call], Awaitable[Answer]]
 Register = Callable[[Handler], Handler]  # a decorator
+VersionHandler = Callable[[Call, LiveModel, Published, Headers], Awaitable[Answer]]
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,24 @@ def _description(handler: Handler) -> str:
     """The docstring of a handler: paragraphs without line breaks."""
     paragraphs = (handler.__doc__ or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def unless_current(handler: VersionHandler, more: Callable[[LiveModel], Headers] = lambda live: ()) -> Handler:
+    """Decorate a handler whose answer depends on the version of the model only: 304 if the sender has it already.
+
+    The handler is given the headers of its answer; more: further ones.
+    """
+
+    @functools.wraps(handler)
+    async def answer(call: Call) -> Answer:
+        live = call.live
+        published = live.current
+        headers = [*version_headers(live, published), (b"cache-control", b"no-cache"), *more(live)]
+        if call.has_current(live, published):
+            return Answer(b"", status=304, headers=headers)
+        return await handler(call, live, published, headers)
+
+    return answer
 
 
 def create_router(endpoints: Iterable[Endpoint]) -> Router:

@@ -62,9 +62,9 @@ class Gateway:
         call = Call(scope, receive)
         call.service, call.content = self._service, b""
         call.fields = dict(scope["headers"])
-        given = call.fields.get(b"x-request-id")
-        valid = given is not None and _REQUEST_ID.fullmatch(given)
-        call.request_id = given.decode() if given and valid else f"{self._prefix}-{next(self._numbers):x}"
+        request_id = call.fields.get(b"x-request-id")
+        valid = request_id is not None and _REQUEST_ID.fullmatch(request_id)
+        call.request_id = request_id.decode() if request_id and valid else f"{self._prefix}-{next(self._numbers):x}"
         scope["tally.call"] = call
         status = 0
 
@@ -82,7 +82,7 @@ class Gateway:
 
         try:
             with self._budget.share() as share:
-                await self._answered(call, share, scope, receive, send_with_headers)
+                await self._answer_call(call, share, scope, receive, send_with_headers)
         except ClientGoneError:
             status = status or 499  # as other servers log it: the client has closed the request
         except asyncio.CancelledError:
@@ -102,7 +102,7 @@ class Gateway:
             if logger.isEnabledFor(logging.INFO):
                 _log(call, scope, status, seconds)
 
-    async def _answered(self, call: Call, share: BodyShare, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_call(self, call: Call, share: BodyShare, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the route of a request answer it, within the limits."""
         service, settings = self._service, self._service.settings
         check_origin(scope, call.fields, settings)
@@ -151,11 +151,11 @@ class Gateway:
 
 def _problem(error: Exception) -> HttpError:
     """The answer to any exception."""
-    found = as_problem(error)
-    if found is None:
+    problem = as_problem(error)
+    if problem is None:
         hint = "the log of the server has the details, under the request id"
-        found = HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
-    return found
+        problem = HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
+    return problem
 
 
 def _answer(call: Call, problem: HttpError) -> Answer:

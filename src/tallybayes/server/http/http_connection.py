@@ -27,8 +27,8 @@ class HttpConnection(HttpToolsProtocol):
 
     header_seconds = 10.0
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
         self._patience: asyncio.TimerHandle | None = None
         self._in_headers, self._n_header_bytes, self._is_receiving = False, 0, False
 

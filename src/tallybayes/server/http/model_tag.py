@@ -56,8 +56,8 @@ def named_version(live: LiveModel, header: str) -> int | None:
     if header.strip() == "*":
         return None
     start, current = f'"{in_header(live.name)}-', live.current.version
-    found = [_version(tag[len(start) : -1], live) for tag in _tags(header) if tag.startswith(start)]
-    known = [version for version in found if version is not None]
+    versions = [_version(tag[len(start) : -1], live) for tag in _tags(header) if tag.startswith(start)]
+    known = [version for version in versions if version is not None]
     return current if current in known else next(iter(known), -1)
 
 
@@ -75,12 +75,12 @@ def _tags(header: str) -> list[str]:
 
 def _mark(live: LiveModel) -> str:
     """What tells the file of a model from others of the same name, also after the server was started again."""
-    found = _MARKS.get(live)
-    if found is None:
+    mark = _MARKS.get(live)
+    if mark is None:
         try:
             facts = os.stat(live.files.base)
         except OSError:  # it was removed while the request was on its way
             return "removed"
-        found = hashlib.sha256(f"{facts.st_ino} {facts.st_mtime_ns}".encode()).hexdigest()[:8]
-        _MARKS[live] = found
-    return found
+        mark = hashlib.sha256(f"{facts.st_ino} {facts.st_mtime_ns}".encode()).hexdigest()[:8]
+        _MARKS[live] = mark
+    return mark

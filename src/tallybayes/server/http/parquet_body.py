@@ -141,7 +141,7 @@ def _list_of(fields: dict[int, Any], number: int) -> list[dict[int, Any]]:
 
 def _thrift_struct(data: bytes, place: int) -> tuple[dict[int, Any], int]:
     """A struct in the compact protocol of Thrift: integers, structs and lists of them by number; and its end."""
-    found: dict[int, Any] = {}
+    members: dict[int, Any] = {}
     number = 0
     while head := data[place]:
         kind, step, place = head & 15, head >> 4, place + 1
@@ -149,8 +149,8 @@ def _thrift_struct(data: bytes, place: int) -> tuple[dict[int, Any], int]:
             number += step
         else:
             number, place = _thrift_integer(data, place)
-        found[number], place = (kind == 1, place) if kind in (1, 2) else _thrift_value(data, place, kind)
-    return found, place + 1
+        members[number], place = (kind == 1, place) if kind in (1, 2) else _thrift_value(data, place, kind)
+    return members, place + 1
 
 
 def _thrift_value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
@@ -168,12 +168,12 @@ def _thrift_value(data: bytes, place: int, kind: int) -> tuple[Any, int]:
             n_values, place = _thrift_number(data, place)
         if n_values > len(data):
             raise ValueError("a list that is longer than the file")
-        found = []
+        structs = []
         for _ in range(n_values):
             value, place = _thrift_value(data, place, 3 if inner in (1, 2) else inner)
             if inner == 12:
-                found.append(value)
-        return found if inner == 12 else None, place
+                structs.append(value)
+        return structs if inner == 12 else None, place
     if kind in (1, 2, 3, 7):
         return None, place + (8 if kind == 7 else 1)
     raise ValueError("a page whose header cannot be read")

@@ -33,7 +33,7 @@ from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.tables.source import Source
 
-__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "check_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
@@ -42,13 +42,13 @@ _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
 
 def media_type(call: Call) -> str:
     """The content type of a body; a problem (415) unless rows can be read from it."""
-    given = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
-    found = _SAME.get(given, given)
-    if found not in _FORMATS:
+    sent = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
+    known = _SAME.get(sent, sent)
+    if known not in _FORMATS:
         hint = "send the header Content-Type: application/json"
-        got = Described(given or "none")
+        got = Described(sent or "none")
         raise HttpError.of(415, f"a content type of rows ({', '.join(_FORMATS)})", got=got, hint=hint)
-    return found
+    return known
 
 
 async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
@@ -103,11 +103,11 @@ class RequestRows:
                 got = Described("both" if "rows" in value else "neither")
                 raise HttpError.of(422, "either rows, a list, or row, an object", got=got)
             rows = value.pop("rows") if "rows" in value else [value.pop("row")]
-            return cls(kind, checked_rows(rows, most), options=value)
+            return cls(kind, check_rows(rows, most), options=value)
         if kind == NDJSON:
             if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
                 raise too_many_rows(most, n_lines)
-            return cls(kind, checked_rows(list(_lines(call.content)), most))
+            return cls(kind, check_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
     def arrow(self, most: int) -> pa.Table:
@@ -155,7 +155,7 @@ def arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
     return pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
 
 
-def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
+def check_rows(rows: Any, most: int) -> list[dict[str, Any]]:
     """A list of objects that is not too long."""
     if not isinstance(rows, list):
         raise HttpError.of(422, "rows: a list of objects", got=rows)

@@ -55,12 +55,12 @@ class ServerMetrics:
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         key = method, route, status
-        found = self._children.get(key)
-        if found is None:
-            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
-            self._children[key] = found
-        found[0].inc()
-        found[1].observe(seconds)
+        metrics = self._children.get(key)
+        if metrics is None:
+            metrics = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._children[key] = metrics
+        metrics[0].inc()
+        metrics[1].observe(seconds)
 
     def observe_change(self, model: str, kind: str, rows: int, seconds: float) -> None:
         """Count a change that was committed."""

@@ -44,18 +44,18 @@ class Service:
 
     def model(self, name: str, may_see: Callable[[str], bool] = lambda name: True) -> LiveModel:
         """A model by its name; a problem (404) if there is none. may_see: which names the hint may have."""
-        found = self.folder.get(name)
-        if found is None:
+        live = self.folder.get(name)
+        if live is None:
             hint = did_you_mean(name, [known for known in self.folder if may_see(known)], "models")
             raise HttpError.of(404, "a model of this server", got=name, hint=hint)
-        return found
+        return live
 
-    async def in_thread(self, work: Callable[..., Result], *given: Any) -> Result:
+    async def in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """The result of work that takes long, done in a thread, so that short requests do not wait for it.
 
         If this is cancelled, because its request has ended, the work is stopped, too.
         """
-        stoppable = StoppableWork(work, *given)
+        stoppable = StoppableWork(work, *arguments)
         self._running.add(stoppable)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, stoppable.run)
@@ -63,11 +63,11 @@ class Service:
             stoppable.stop()
             self._running.discard(stoppable)
 
-    async def for_body(self, content: bytes, work: Callable[..., Result], *given: Any) -> Result:
+    async def for_body(self, content: bytes, work: Callable[..., Result], *arguments: Any) -> Result:
         """The result of work on a body: in a thread, if the body is long."""
         if len(content) <= LONG:
-            return work(*given)
-        return await self.in_thread(work, *given)
+            return work(*arguments)
+        return await self.in_thread(work, *arguments)
 
     async def change(self, live: LiveModel, request: ChangeRequest) -> Applied:
         """Submit a change and wait until it is committed."""

@@ -77,23 +77,23 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
             raise error.at(file=name or None) from None
     columns = list(dict.fromkeys(column for row in rows[:100] for column in row))
-    notes = [str(one.message).replace(str(path), name or "the rows") for one in raised]
+    notes = [str(warning.message).replace(str(path), name or "the rows") for warning in raised]
     return {"columns": columns, "rows": rows, "truncated": is_truncated, "notes": notes}
 
 
 def _first_rows(rows: Iterator[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
     """As many rows as an answer may have, and whether there are more."""
-    found: list[dict[str, Any]] = []
+    first: list[dict[str, Any]] = []
     n_characters = 0
     for row in rows:
         n_characters += len(json_text(row))
-        if n_characters > _LONGEST and not found:
+        if n_characters > _LONGEST and not first:
             expected = f"a row of at most {_LONGEST >> 20} MB as JSON, with the names of its columns"
             raise DataError(expected, got=Described(f"{n_characters >> 20:,} MB"), row=0)
-        if len(found) == limit or n_characters > _LONGEST:
-            return found, True
-        found.append(row)
-    return found, False
+        if len(first) == limit or n_characters > _LONGEST:
+            return first, True
+        first.append(row)
+    return first, False
 
 
 def _check(body: bytes, n_rows: int) -> bytes:
@@ -150,7 +150,7 @@ def _rows_of(table: Table) -> Iterator[dict[str, Any]]:
     """The rows of a batch as dicts."""
     columns = {name: to_list(raw) if hasattr(raw, "to_pylist") else list(raw) for name, raw in table.columns.items()}
     if "file" in columns and table.holds_documents:
-        columns["file"] = [None if one is None else Path(one).name for one in columns["file"]]
+        columns["file"] = [None if path is None else Path(path).name for path in columns["file"]]
     for cells in zip(*columns.values(), strict=True):
         yield {name: finite_json(_plain(cell)) for name, cell in zip(columns, cells, strict=True)}
 

@@ -23,8 +23,8 @@ class StoppedError(Exception):
 class StoppableWork:
     """Something to be done in a thread, unless it is stopped before or meanwhile."""
 
-    def __init__(self, work: Callable[..., Result], *given: Any) -> None:
-        self._work, self._given = work, given
+    def __init__(self, work: Callable[..., Result], *arguments: Any) -> None:
+        self._work, self._given = work, arguments
         self._stopped = threading.Event()
 
     def stop(self) -> None:

@@ -100,9 +100,9 @@ class ChangeGroup:
             self._learn(joined[:half])
             self._learn(joined[half:])
             return
-        self.accepted += [(pending, self._done(pending.request.data)) for pending in joined]
+        self.accepted += [(pending, self._sum_up(pending.request.data)) for pending in joined]
 
-    def _done(self, data: EventData) -> RowsDone:
+    def _sum_up(self, data: EventData) -> RowsDone:
         """What learning rows did that were learned together with others: such rows change sums only."""
         label = self.hosted.state.schema.label
         n_missing = sum(row.get(label) is None for row in data)

@@ -61,9 +61,9 @@ class ChangeRequest:
         """The rows as data for a model; None if there are none. A DataError if they cannot be read."""
         if self.parsed is not None or self.rows is None or self.kind == "replace":
             return self.parsed
-        found = read_rows(self.rows, self.media_type)
-        object.__setattr__(self, "parsed", found)
-        return found
+        data = read_rows(self.rows, self.media_type)
+        object.__setattr__(self, "parsed", data)
+        return data
 
     @cached_property
     def fingerprint(self) -> bytes:

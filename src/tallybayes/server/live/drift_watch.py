@@ -69,7 +69,7 @@ def other_shares(block: Mapping[str, int], before: Mapping[str, int]) -> float:
     from scipy.special import chdtrc
 
     names = sorted({*block, *before})
-    table = np.array([[own.get(name, 0) for name in names] for own in (block, before)], float)
+    table = np.array([[counts.get(name, 0) for name in names] for counts in (block, before)], float)
     expected = table.sum(axis=0) * table[0].sum() / table.sum()
     rare = expected < _LEAST_EXPECTED
     if rare.any():
@@ -114,12 +114,12 @@ class DriftWatch:
 
     def recent_labels(self, n_rows: int) -> dict[str, int]:
         """The labels of the last rows: at least so many, if there are."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for part in (self._open, *reversed(self._labels)):
-            if sum(found.values()) >= n_rows:
+            if sum(counts.values()) >= n_rows:
                 break
-            found = _sum([found, part])
-        return found
+            counts = _sum([counts, part])
+        return counts
 
     def state(self) -> dict[str, Any]:
         """What is stored with a snapshot; the losses are in the log."""
@@ -132,7 +132,7 @@ class DriftWatch:
 
     def restore(self, state: Mapping[str, Any], losses: Floats) -> None:
         """Continue from a state, with the last losses."""
-        self.warnings = {own["what"]: DriftWarning(**own) for own in state["warnings"]}
+        self.warnings = {warning["what"]: DriftWarning(**warning) for warning in state["warnings"]}
         self._n_open = min(int(state["n_open"]), len(losses))
         start = len(losses) - self._n_open
         self._block, self._losses = [losses[start:]], losses[:start][-_BEFORE:]
@@ -157,9 +157,9 @@ class DriftWatch:
         if other_shares(self._open, before) >= ALPHA:
             self.warnings.pop("class shares", None)
             return
-        own, old = ({name: _share(part, name) for name in {*before, *self._open}} for part in (self._open, before))
-        most = max(sorted(own), key=lambda name: (round(abs(own[name] - old[name]), 9), own[name]))
-        shares = f"{own[most]:.0%} of the last rows, {old[most]:.0%} of those before"
+        new, old = ({name: _share(part, name) for name in {*before, *self._open}} for part in (self._open, before))
+        most = max(sorted(new), key=lambda name: (round(abs(new[name] - old[name]), 9), new[name]))
+        shares = f"{new[most]:.0%} of the last rows, {old[most]:.0%} of those before"
         self._warn("class shares", event, f"the labels have other shares: {most} is {shares}")
 
     def _warn(self, what: str, event: int, text: str) -> None:

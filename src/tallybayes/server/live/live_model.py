@@ -32,7 +32,7 @@ from tallybayes.server.events.hosted_state import HostedState, RowsDone
 from tallybayes.server.events.model_files import ModelFiles
 from tallybayes.server.events.model_history import ModelHistory
 from tallybayes.server.events.model_lock import ModelLock
-from tallybayes.server.events.settings_change import fitted_calibration, fitted_decision, with_event
+from tallybayes.server.events.settings_change import calibration_change, decision_change, with_event
 from tallybayes.server.events.snapshot_file import SnapshotFacts
 from tallybayes.server.live.change_group import ChangeGroup, Pending, answer_of, check_version, known_answer, new_event
 from tallybayes.server.live.change_queue import ChangeQueue
@@ -159,8 +159,8 @@ class LiveModel:
     ) -> list[Event]:
         """Events without their rows, newest first; oldest first if `after` is given."""
         undone = self._history.undone_by
-        found = self._log.page(after=after, before=before, limit=limit, kind=kind, who=who)
-        return [replace(event, undone_by=undone.get(event.id)) for event in found]
+        page = self._log.page(after=after, before=before, limit=limit, kind=kind, who=who)
+        return [replace(event, undone_by=undone.get(event.id)) for event in page]
 
     def event(self, number: int) -> Event:
         """One event with its rows."""
@@ -176,9 +176,9 @@ class LiveModel:
     def stream_summary(self) -> dict[str, Any]:
         """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
         published = self.current
-        found = self.stream.to_dict(published.snapshot.state)
-        facts = {"version": published.version, "events": self._log.last_id, "rows": found["windows"][-1]["rows"]}
-        return facts | found
+        summary = self.stream.to_dict(published.snapshot.state)
+        facts = {"version": published.version, "events": self._log.last_id, "rows": summary["windows"][-1]["rows"]}
+        return facts | summary
 
     # The writer
 
@@ -214,10 +214,10 @@ class LiveModel:
                     self._write_safely(pending)
             return
         now = _now()
-        scores = self._scored([pending.request for pending, _ in work.accepted])
+        scores = self._score([pending.request for pending, _ in work.accepted])
         events = [
-            new_event(pending.request, now, done, scores=own.to_bytes(), labels=own.labels)
-            for (pending, done), own in zip(work.accepted, scores, strict=True)
+            new_event(pending.request, now, done, scores=row_scores.to_bytes(), labels=row_scores.labels)
+            for (pending, done), row_scores in zip(work.accepted, scores, strict=True)
         ]
         try:
             written = self._commit(work.hosted, events, [done.is_formative for _, done in work.accepted])
@@ -250,7 +250,7 @@ class LiveModel:
                 pending.answer(applied)
                 return
             check_version(request, self.current.version)
-            hosted, facts = self._changed(request)
+            hosted, facts = self._change(request)
             done = RowsDone(0 if request.data is None else n_rows_of(request.data), 0)
             event = new_event(request, _now(), done, **facts)
             (written,) = self._commit(hosted, [event], [request.kind == "replace"])
@@ -259,15 +259,15 @@ class LiveModel:
             return
         pending.answer(answer_of(written))
 
-    def _changed(self, request: ChangeRequest) -> tuple[HostedState, dict[str, Any]]:
+    def _change(self, request: ChangeRequest) -> tuple[HostedState, dict[str, Any]]:
         """The state after a change that is not by rows, and what is stored of it."""
         if request.kind == "undo":
             assert request.event is not None
-            return self._history.undone(request.event, self._fresh()), {"undoes": request.event}
+            return self._history.undo(request.event, self._fresh()), {"undoes": request.event}
         if request.kind == "replace":
             assert request.rows is not None
             return HostedState(state_from_bytes(request.rows, "the model")), {}
-        fitted = fitted_calibration if request.kind == "calibrate" else fitted_decision
+        fitted = calibration_change if request.kind == "calibrate" else decision_change
         stored = fitted(self.current.snapshot, request.data, request.settings)
         hosted = self._fresh()
         after = with_event(hosted.state.settings, request.kind, stored)
@@ -278,7 +278,7 @@ class LiveModel:
         """A private copy of the published state."""
         return HostedState(self.current.snapshot.state)
 
-    def _scored(self, requests: list[ChangeRequest]) -> list[RowScores]:
+    def _score(self, requests: list[ChangeRequest]) -> list[RowScores]:
         """How the published model answers for the rows before it learns them."""
         return score_rows(self.current.snapshot, [r.data if r.kind == "learn" else None for r in requests])
 
@@ -295,7 +295,7 @@ class LiveModel:
             hint = "nothing was changed; predictions go on; try again when the disk can be written to"
             raise NotWritableError(f"the change cannot be stored: {error.expected}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
-            self._history.committed(event, is_formative=is_formative)
+            self._history.note_commit(event, is_formative=is_formative)
         self.current = published
         with contextlib.suppress(Exception):  # what is committed is answered, whatever the metrics do
             self.stream.add(written)

@@ -46,14 +46,14 @@ class ModelFolder(Mapping[str, LiveModel]):
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
         """Open a model file, or every model file of a folder; a FileError if another process uses it."""
-        given = os.fsdecode(path)
-        folder = cls(given, read_only=read_only)
-        is_folder = os.path.isdir(given)
+        root = os.fsdecode(path)
+        folder = cls(root, read_only=read_only)
+        is_folder = os.path.isdir(root)
         if is_folder and not read_only:
-            folder._lock = ModelLock(os.path.join(given, _LOCK), f"the folder {given!r}")
+            folder._lock = ModelLock(os.path.join(root, _LOCK), f"the folder {root!r}")
         try:
-            for own in _model_paths(given) if is_folder else [given]:
-                live = LiveModel.open(own, read_only=read_only)
+            for model_path in _model_paths(root) if is_folder else [root]:
+                live = LiveModel.open(model_path, read_only=read_only)
                 folder._models[live.name] = live
         except BaseException:
             folder.close()
@@ -74,11 +74,11 @@ class ModelFolder(Mapping[str, LiveModel]):
         """Whether models can be added and removed."""
         return self._lock is not None
 
-    def named(self, name: str) -> LiveModel:
+    def find(self, name: str) -> LiveModel:
         """The model with a name, or an error with a hint."""
-        if (found := self._models.get(name)) is None:
+        if (live := self._models.get(name)) is None:
             raise ParameterError("the name of a model", got=name, hint=did_you_mean(name, list(self), "models"))
-        return found
+        return live
 
     def add(self, name: str, data: bytes, *, who: str = "", key: str | None = None) -> Future[Applied]:
         """Host a model from the bytes of its file, which are checked; a model of this name is replaced by an event."""
@@ -118,10 +118,10 @@ class ModelFolder(Mapping[str, LiveModel]):
     def remove(self, name: str, *, if_version: int | None = None) -> None:
         """Close a model and remove its files; a VersionError if it has another version than the one that is given."""
         with self._changing:
-            live = self.named(name)
+            live = self.find(name)
             self._check_writable()
             _check_version(live, if_version)
-            self._models = {other: own for other, own in self._models.items() if other != name}
+            self._models = {other: other_model for other, other_model in self._models.items() if other != name}
             live.close()
             try:
                 _check_version(live, if_version)  # what was accepted before has been committed now

@@ -13,9 +13,9 @@ from tallybayes.families.family import Floats
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source
 
-__all__ = ["FEW", "PredictedRows"]
+__all__ = ["FEW_ROWS", "PredictedRows"]
 
-FEW = 64  # rows that are scored at once, without a change of threads
+FEW_ROWS = 64  # rows that are scored at once, without a change of threads
 _WIDE = 10_000  # columns of a row, some milliseconds
 _SHORT = 4000  # characters of a text, or members of a list: some tenths of a millisecond
 
@@ -33,7 +33,7 @@ class PredictedRows:
     def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:
         """Score all rows of a source; level: of the intervals, if they are asked for."""
         predicted = cls(snapshot)
-        for proba, ends in _scored_pieces(snapshot, source, level):
+        for proba, ends in _score_pieces(snapshot, source, level):
             predicted.add(proba, ends, keeps_proba=keeps_proba)
         return predicted
 
@@ -43,7 +43,7 @@ class PredictedRows:
 
         A row of numbers and categories takes microseconds, one with tags or a short text some tenths of a millisecond.
         """
-        if len(rows) > FEW or any(len(row) > _WIDE for row in rows):
+        if len(rows) > FEW_ROWS or any(len(row) > _WIDE for row in rows):
             return None
         log_score = snapshot.log_score_of_few(rows) if rows else np.zeros((0, len(snapshot.classes)))
         predicted = cls(snapshot)
@@ -75,7 +75,7 @@ class PredictedRows:
             yield [None if code < 0 else labels[code] for code in codes.tolist()]
 
 
-def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
+def _score_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
     """P(class | row) of every piece, and its intervals if there is a level."""
     scorer, finish = snapshot.scorer, snapshot.posterior.write_proba
     if level is None:

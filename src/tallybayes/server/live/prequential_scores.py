@@ -47,19 +47,19 @@ def score_rows(snapshot: Snapshot, parts: Sequence[EventData | None]) -> list[Ro
     result = [RowScores(_NO_SCORES)] * len(parts)
     small = [i for i, data in enumerate(parts) if isinstance(data, list) and 0 < len(data) <= 1000]
     together = [row for i in small for row in parts[i] or ()]
-    found = _scores(snapshot, together) if together else None
-    if found is not None:
-        scores, names = found
+    scored = _scores(snapshot, together) if together else None
+    if scored is not None:
+        scores, names = scored
         start = 0
         for i in small:
             stop = start + len(parts[i] or ())
             result[i] = _row_scores(scores[start:stop], names[start:stop])
             start = stop
     for i, data in enumerate(parts):
-        if data is not None and n_rows_of(data) and (i not in small or found is None):
+        if data is not None and n_rows_of(data) and (i not in small or scored is None):
             last = data[-SCORED:] if isinstance(data, list) else data.slice(max(len(data) - SCORED, 0))
-            own = _scores(snapshot, last)
-            result[i] = RowScores(_NO_SCORES) if own is None else _row_scores(*own)
+            last_scores = _scores(snapshot, last)
+            result[i] = RowScores(_NO_SCORES) if last_scores is None else _row_scores(*last_scores)
     return result
 
 
@@ -80,7 +80,7 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     label, known = snapshot.state.schema.label, {key: code for code, key in enumerate(snapshot.classes)}
     scores, names = [], []
     try:
-        for table, log_score in _scored_tables(snapshot, data):
+        for table, log_score in _score_tables(snapshot, data):
             labels = snapshot.labels(table, label)
             codes = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
             scores.append(_of_log_score(snapshot, log_score, codes))
@@ -91,7 +91,7 @@ def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | Non
     return np.concatenate(scores) if scores else _NO_SCORES, names
 
 
-def _scored_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
+def _score_tables(snapshot: Snapshot, data: EventData) -> Iterator[tuple[Table, Floats]]:
     """The rows in parts, each with the log score; without warnings, which nobody would read."""
     if isinstance(data, list) and (log_score := snapshot.log_score_of_few(data)) is not None:
         yield to_table(data), log_score

@@ -58,9 +58,11 @@ class StreamMetrics:
             losses = np.abs(every).astype(np.float64)
             has_gaps, start = bool(np.isnan(losses).any()), 0
             for event, part in zip(scored, parts, strict=True):
-                own = losses[start : start + len(part)]
+                event_losses = losses[start : start + len(part)]
                 start += len(part)
-                self._drift.add(event.id, own[~np.isnan(own)] if has_gaps else own, event.labels or {})
+                self._drift.add(
+                    event.id, event_losses[~np.isnan(event_losses)] if has_gaps else event_losses, event.labels or {}
+                )
 
     def count(self, events: Sequence[Event]) -> None:
         """Count events of this moment, for the rate."""
@@ -77,8 +79,8 @@ class StreamMetrics:
         starts = np.maximum(ends - _POINT, 0)
         has_loss = ~np.isnan(every)
         columns = (~np.signbit(every), has_loss, np.where(has_loss, np.abs(every), 0.0))
-        sums = [np.concatenate([[0.0], np.cumsum(own, dtype=np.float64)]) for own in columns]
-        facts = zip(*((own[ends] - own[starts]).tolist() for own in sums), (ends - starts).tolist(), strict=True)
+        sums = [np.concatenate([[0.0], np.cumsum(column, dtype=np.float64)]) for column in columns]
+        facts = zip(*((total[ends] - total[starts]).tolist() for total in sums), (ends - starts).tolist(), strict=True)
         for event, (correct, with_loss, loss, n) in zip(events, facts, strict=True):
             means = _means({"rows": n, "correct": correct, "with_loss": with_loss, "loss": loss})
             self._series.append({"event": event.id, "time": event.time} | means)
@@ -97,18 +99,18 @@ class StreamMetrics:
 
     def restore(self, state: dict[str, Any], newest_first: Iterable[Event]) -> None:
         """Continue from a snapshot; newest_first: the events up to it."""
-        found: list[Event] = []
+        scored: list[Event] = []
         n_rows = 0
         for event in newest_first:
             if event.scores:
-                found.append(event)
+                scored.append(event)
                 n_rows += len(event.scores) // 4
             if n_rows >= SCORED + _POINT:
                 break
-        found.reverse()
+        scored.reverse()
         with self._lock:
-            if found:
-                self._add_points(found, [_scores_of(event) for event in found])
+            if scored:
+                self._add_points(scored, [_scores_of(event) for event in scored])
             self._totals |= state["totals"]
             self._drift.restore(state["drift"], _losses(self._last))
 

@@ -15,7 +15,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import RequestRows, checked_rows, read_object
+from tallybayes.server.http.request_rows import RequestRows, check_rows, read_object
 from tallybayes.server.live.change_request import Applied, ChangeKind, ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
@@ -52,11 +52,11 @@ async def forget(call: Call) -> Answer:
 
 async def _change_rows(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     live = call.live
-    given = await RequestRows.read(call)
-    rows, media_type = await _pack_body(call, live, given)
+    request = await RequestRows.read(call)
+    rows, media_type = await _pack_body(call, live, request)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
-    parsed = given.rows  # the writer need not read them again
+    parsed = request.rows  # the writer need not read them again
     return await _commit(call, live, kind, rows, media_type, parsed=parsed)
 
 
@@ -70,12 +70,12 @@ async def _commit(
     )
 
 
-async def _pack_body(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
+async def _pack_body(call: Call, live: LiveModel, request: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
-    if given.rows is not None:
-        return await call.service.for_body(call.content, _write_json, given.rows), JSON
+    if request.rows is not None:
+        return await call.service.for_body(call.content, _write_json, request.rows), JSON
     most, snapshot = call.service.settings.max_rows, live.current.snapshot
-    content = await call.service.in_thread(_as_arrow, given, snapshot, most)
+    content = await call.service.in_thread(_as_arrow, request, snapshot, most)
     return content, ARROW
 
 
@@ -87,11 +87,11 @@ def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
     return b"[" + b",".join(parts) + b"]"
 
 
-def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
+def _as_arrow(request: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
     """The rows of a table as a stream of Arrow, checked."""
-    if given.media_type == ARROW:
-        return given.content if given.arrow(most).num_rows else None
-    table = given.table(snapshot, most)
+    if request.media_type == ARROW:
+        return request.content if request.arrow(most).num_rows else None
+    table = request.table(snapshot, most)
     return write_arrow(table) if table.num_rows else None
 
 
@@ -144,17 +144,17 @@ async def undo(call: Call) -> Answer:
 async def calibrate(call: Call) -> Answer:
     """On rows that the model has learned (each scored without itself), or on new ones."""
     live = call.live
-    given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
-    options = given.options if given is not None else await read_object(call, ("method", "new"))
+    request = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
+    options = request.options if request is not None else await read_object(call, ("method", "new"))
     method, new = options.get("method", "temperature"), options.get("new", False)
     if method not in _METHODS:
         raise ParameterError("method: temperature, isotonic or none", got=method)
     if not isinstance(new, bool):
         raise ParameterError("new: true or false", got=new)
-    if (given is None) != (method == "none"):
-        expected = "no rows for the method none" if given is not None else "rows to calibrate on"
-        raise HttpError.of(422, expected, got=Described("rows" if given is not None else "none"))
-    rows, media_type = (None, JSON) if given is None else await _pack_body(call, live, given)
+    if (request is None) != (method == "none"):
+        expected = "no rows for the method none" if request is not None else "rows to calibrate on"
+        raise HttpError.of(422, expected, got=Described("rows" if request is not None else "none"))
+    rows, media_type = (None, JSON) if request is None else await _pack_body(call, live, request)
     settings = {"method": method, "leave_one_out": not new}
     return await _commit(call, live, "calibrate", rows, media_type, settings=settings)
 
@@ -178,28 +178,28 @@ async def decide(call: Call) -> Answer:
     An empty object is the most probable class.
     """
     live = call.live
-    given = await read_object(call, _DECIDE)
-    rows = given.pop("rows", None)
+    options = await read_object(call, _DECIDE)
+    rows = options.pop("rows", None)
     stored = None
     if rows is not None:
-        checked = checked_rows(rows, call.service.settings.max_rows)
+        checked = check_rows(rows, call.service.settings.max_rows)
         stored = await call.service.for_body(call.content, _write_json, checked)
-    return await _commit(call, live, "decide", stored, settings=_rule(given, stored is not None))
+    return await _commit(call, live, "decide", stored, settings=_rule(options, stored is not None))
 
 
-def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
+def _rule(options: dict[str, Any], has_rows: bool) -> dict[str, Any]:
     """The settings of a rule, checked as far as they do not depend on the model."""
-    chosen = [name for name in _CONSTRAINTS if given.get(name) is not None]
+    chosen = [name for name in _CONSTRAINTS if options.get(name) is not None]
     if len(chosen) > 1:
         raise ParameterError(f"one of {', '.join(_CONSTRAINTS)}", got=chosen)
-    if bool(chosen) != has_rows and not (has_rows and given.get("costs") is not None):
+    if bool(chosen) != has_rows and not (has_rows and options.get("costs") is not None):
         expected = "rows to choose the threshold on" if chosen else "rows only to choose a threshold on"
         raise ParameterError(expected, got=Described("none" if chosen else "rows"))
-    if given.get("maximise") not in (None, "f1"):
-        raise ParameterError("maximise: f1", got=given["maximise"])
-    if not isinstance(given.get("costs", {}), (dict, type(None))):
-        raise ParameterError("costs: an object of objects, by true class and answer", got=given["costs"])
-    if not isinstance(given.get("new", False), bool):
-        raise ParameterError("new: true or false", got=given["new"])
-    result = {name: value for name, value in given.items() if value is not None and name != "new"}
-    return result | ({"leave_one_out": not given.get("new", False)} if has_rows else {})
+    if options.get("maximise") not in (None, "f1"):
+        raise ParameterError("maximise: f1", got=options["maximise"])
+    if not isinstance(options.get("costs", {}), (dict, type(None))):
+        raise ParameterError("costs: an object of objects, by true class and answer", got=options["costs"])
+    if not isinstance(options.get("new", False), bool):
+        raise ParameterError("new: true or false", got=options["new"])
+    result = {name: value for name, value in options.items() if value is not None and name != "new"}
+    return result | ({"leave_one_out": not options.get("new", False)} if has_rows else {})

@@ -26,7 +26,7 @@ __all__ = ["routes"]
 
 routes = Routes("Events", "/v1/models/{model}")
 
-_MOST = 1000  # events of one answer
+_MOST_EVENTS = 1000  # events of one answer
 _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
 _LOOK = 1.0  # seconds between looks whether the model is still there
 _PARQUET = "application/vnd.apache.parquet"
@@ -43,7 +43,7 @@ _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
     parameters=[
         query("after", "Only events after this one, the oldest first.", _NUMBER),
         query("before", "Only events before this one.", _NUMBER),
-        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 100}),
+        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST_EVENTS, "default": 100}),
         query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
         query("who", "Only events of this sender.", {"type": "string"}),
     ],
@@ -55,16 +55,16 @@ async def list_events(call: Call) -> Answer:
     after, before = call.integer("after"), call.integer("before")
     limit = call.integer("limit")
     limit = 100 if limit is None else limit
-    if not 1 <= limit <= _MOST:
-        raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
+    if not 1 <= limit <= _MOST_EVENTS:
+        raise HttpError.of(422, f"limit: from 1 to {_MOST_EVENTS:,}", got=limit)
     kind, who = call.query_params.get("kind"), call.query_params.get("who")
     if kind is not None and kind not in _KINDS:
         raise HttpError.of(422, f"kind: {', '.join(_KINDS)}", got=kind)
 
     def work() -> list[dict[str, Any]]:
         """Read a page of events."""
-        found = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
-        return [event.to_dict() for event in found]
+        page = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
+        return [event.to_dict() for event in page]
 
     events = await call.service.in_thread(work)
     following = events[-1]["event"] if len(events) == limit else None
@@ -87,8 +87,8 @@ async def read_event(call: Call) -> Answer:
         """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
-        return Answer.of(found, headers=version_headers(live, live.current))
+        facts = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(facts, headers=version_headers(live, live.current))
 
     return await call.service.in_thread(work)
 
@@ -132,8 +132,8 @@ async def read_stream(call: Call) -> Answer:
     """
     live = call.live
     published = live.current
-    found = await call.service.in_thread(live.stream_summary)
-    return Answer.of(found, headers=version_headers(live, published))
+    summary = await call.service.in_thread(live.stream_summary)
+    return Answer.of(summary, headers=version_headers(live, published))
 
 
 @routes.add(

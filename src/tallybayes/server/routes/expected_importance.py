@@ -37,19 +37,19 @@ def expected_importance(model: Model, n_rows: int = _ROWS) -> dict[str, Any]:
     """
     if len(model.classes) < 2:
         return {"rows": 0, "columns": [], "reason": "a model of one class"}
-    found = HeldOutImportance()
+    importance = HeldOutImportance()
     try:
         drawn = model.sample(n_rows, seed=0)
         labels = to_list(drawn.column(drawn.num_columns - 1))
         codes, first = positions(labels, model.classes), 0
         for table, evidence in model.snapshot().evidence_batches(drawn):
-            found.add(model, evidence, np.asarray(codes[first : first + table.n_rows], np.int64))
+            importance.add(model, evidence, np.asarray(codes[first : first + table.n_rows], np.int64))
             first += table.n_rows
     except TallyError as error:
         return {"rows": 0, "columns": [], "reason": str(error)}
     columns = [
-        {"column": one.column, "family": one.family, "information": one.information, "gain": one.gain}
-        for one in sorted(found.columns(model), key=lambda one: -one.information)
+        {"column": column.column, "family": column.family, "information": column.information, "gain": column.gain}
+        for column in sorted(importance.columns(model), key=lambda column: -column.information)
     ]
     p = np.exp(model.log_prior())
     entropy = float(-(p * np.where(p > 0, model.log_prior(), 0.0)).sum())

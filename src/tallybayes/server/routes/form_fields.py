@@ -48,8 +48,8 @@ def form_fields(model: Model) -> dict[str, Any]:
         for name in used
     ]
     excluded = [
-        {"name": name, "reason": field.reason}
-        for name, field in schema.columns.items()
+        {"name": name, "reason": spec.reason}
+        for name, spec in schema.columns.items()
         if schema.family_name(name) == "excluded"
     ]
     result = {"label": schema.label, "classes": [shown(label) for label in model.classes]}
@@ -75,14 +75,14 @@ def _in_order_of_schema(schema: Schema) -> list[str]:
 
 
 def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> dict[str, Any]:
-    field = schema.columns.get(name)
+    spec = schema.columns.get(name)
     return {
         "name": name,
-        "family": schema.family_name(name) if field is not None else "input",
-        "reason": field.reason if field is not None else "",
+        "family": schema.family_name(name) if spec is not None else "input",
+        "reason": spec.reason if spec is not None else "",
         "kind": _kind(schema, name),
-        "separator": None if field is None or field.family is None else field.family.separator,
-        "whole": field is not None and field.reader.is_whole,
+        "separator": None if spec is None or spec.family is None else spec.family.separator,
+        "whole": spec is not None and spec.reader.is_whole,
         "values": _values(model, schema, name, table),
         "weight": _weight(model.column_weights.weights.get(name)),
     }
@@ -90,20 +90,25 @@ def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]])
 
 def _kind(schema: Schema, name: str) -> str:
     """How a value is entered."""
-    field = schema.columns.get(name)
-    if field is not None and field.reader.dates is not None:
+    spec = schema.columns.get(name)
+    if spec is not None and spec.reader.dates is not None:
         return "date"
-    if field is None or field.family is None:
-        inputs = (one for derived in schema.derived.values() for one in derived.reader.inputs if one.column == name)
+    if spec is None or spec.family is None:
+        inputs = (
+            column_input
+            for derived in schema.derived.values()
+            for column_input in derived.reader.inputs
+            if column_input.column == name
+        )
         return _KINDS.get(next(inputs).kind, "text")
-    family = field.family
-    if field.is_text:
+    family = spec.family
+    if spec.is_text:
         return "text"
     if family.column is Bag and family.separator is not None:
         return "tags"
     if family.column is Codes and family.is_ordered:
         return "order"
-    if family.column is Reals and field.reader.is_whole:
+    if family.column is Reals and spec.reader.is_whole:
         return "count"
     return _KINDS.get(family.column, "text")
 

@@ -8,6 +8,7 @@ are {"error": message}, as the protocol says.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +22,13 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.live.predicted_rows import FEW, PredictedRows
+from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
 from tallybayes.version import __version__
 
@@ -95,7 +97,7 @@ async def oip_model(call: Call) -> Answer:
     published = live.current
     _check_version(call, published)
     snapshot = published.snapshot
-    found = {
+    facts = {
         "name": live.name,
         "versions": [str(published.version)],
         "platform": _PLATFORM,
@@ -108,7 +110,7 @@ async def oip_model(call: Call) -> Answer:
             {"name": "predict_proba", "datatype": "FP64", "shape": [-1, len(snapshot.classes)]},
         ],
     }
-    return Answer.of(found, headers=version_headers(live, published))
+    return Answer.of(facts, headers=version_headers(live, published))
 
 
 @_add_for_model(
@@ -125,21 +127,18 @@ async def oip_infer(call: Call) -> Answer:
     live = call.live
     published = live.current
     _check_version(call, published)
-    given = await call.service.for_body(call.content, _Inference.of, call)
+    inference = await call.service.for_body(call.content, _Inference.of, call)
     published.snapshot.require_classes()
-    few = PredictedRows.of_few(published.snapshot, given.rows()) if given.n_rows <= FEW else None
-    if few is not None:
-        return _response(call, live, published, few, given)
-    cost = int("predict_proba" in given.wanted)
+    cost = int("predict_proba" in inference.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
-
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        source = RowPieces.of_columns(given.columns, given.n_rows, limit)
-        scored = PredictedRows.of(published.snapshot, source, keeps_proba=bool(cost))
-        return _response(call, live, published, scored, given)
-
-    return await call.service.in_thread(work)
+    return await answer_predictions(
+        call.service,
+        published.snapshot,
+        inference.rows() if inference.n_rows <= FEW_ROWS else None,
+        lambda: nullcontext(RowPieces.of_columns(inference.columns, inference.n_rows, limit)),
+        lambda scored: _response(call, live, published, scored, inference),
+        keeps_proba=bool(cost),
+    )
 
 
 @dataclass(frozen=True)
@@ -154,14 +153,14 @@ class _Inference:
     @classmethod
     def of(cls, call: Call) -> _Inference:
         """The body of a request, checked."""
-        given = parse_json(call.content)
-        if not isinstance(given, dict):
-            raise DataError("an object of JSON with inputs", got=given)
-        wanted = _output_names(given.get("outputs"))
-        identifier = given.get("id")
+        body = parse_json(call.content)
+        if not isinstance(body, dict):
+            raise DataError("an object of JSON with inputs", got=body)
+        wanted = _output_names(body.get("outputs"))
+        identifier = body.get("id")
         if identifier is not None and not isinstance(identifier, str):
             raise DataError("id: text", got=identifier)
-        columns, n_rows = columns_of_tensors(given.get("inputs"), call.service.settings.max_rows)
+        columns, n_rows = columns_of_tensors(body.get("inputs"), call.service.settings.max_rows)
         return cls(columns, n_rows, wanted, identifier)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -169,7 +168,9 @@ class _Inference:
         return [{name: values[i] for name, values in self.columns.items()} for i in range(self.n_rows)]
 
 
-def _response(call: Call, live: LiveModel, published: Published, scored: PredictedRows, given: _Inference) -> Answer:
+def _response(
+    call: Call, live: LiveModel, published: Published, scored: PredictedRows, inference: _Inference
+) -> Answer:
     snapshot = published.snapshot
     classes, n_rows = snapshot.classes, scored.n_rows
     datatype = _label_type(snapshot)
@@ -189,23 +190,23 @@ def _response(call: Call, live: LiveModel, published: Published, scored: Predict
             "data": ListParts((proba.ravel().tolist() for proba in scored.proba), json.dumps),
         },
     }
-    found = {
+    facts = {
         "model_name": live.name,
         "model_version": str(published.version),
-        "outputs": [outputs[name] for name in given.wanted],
+        "outputs": [outputs[name] for name in inference.wanted],
     }
-    if given.identifier is not None:
-        found["id"] = given.identifier
-    return answer_in_parts(call.service, json_parts(found), headers=version_headers(live, published))
+    if inference.identifier is not None:
+        facts["id"] = inference.identifier
+    return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
 
 
 def _output_names(outputs: Any) -> list[str]:
     """The names of the outputs that are asked for."""
     if not outputs and outputs in (None, []):
         return list(_OUTPUTS)
-    if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
+    if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
         raise DataError("outputs: a list of objects with names", got=outputs)
-    names = [one.get("name") for one in outputs]
+    names = [output.get("name") for output in outputs]
     for name in names:
         if name not in _OUTPUTS:
             raise DataError(f"an output of the model ({', '.join(_OUTPUTS)})", got=name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tallybayes.errors import DataError, Described
@@ -24,13 +25,15 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import CSV, RequestRows, checked_rows
+from tallybayes.server.http.prediction_answer import answer_predictions
+from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.service import LONG
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
+from tallybayes.tables.source import Source
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
@@ -62,12 +65,12 @@ async def invocations(call: Call) -> Answer:
     if "charset" in parameters.lower() and not _CHARSET.search(parameters):
         raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
     most, params = call.service.settings.max_rows, {}
-    given: Any
+    body: Any
     if kind == CSV:
-        given = RequestRows(CSV, content=call.content)
+        body = RequestRows(CSV, content=call.content)
     else:
-        given = await call.service.for_body(call.content, parse_json, call.content)
-        params = _params(given)
+        body = await call.service.for_body(call.content, parse_json, call.content)
+        params = _params(body)
     live = _model(call, params)
     published = live.current
     snapshot = published.snapshot
@@ -76,30 +79,25 @@ async def invocations(call: Call) -> Answer:
 
     def answer(scored: PredictedRows) -> Answer:
         """Answer with predictions as MLflow words them."""
-        found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
-        return answer_in_parts(call.service, json_parts(found), headers=headers)
+        facts = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
+        return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
-    if kind == JSON and len(call.content) <= LONG:
-        few = PredictedRows.of_few(snapshot, _rows(given, snapshot, most))
-        if few is not None:
-            return answer(few)
+    few = _rows(body, snapshot, most) if kind == JSON and len(call.content) <= LONG else None
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
-        with rows.opened(limit, snapshot.state.schema) as source:
-            return answer(PredictedRows.of(snapshot, source, keeps_proba=with_proba))
+    def opened() -> AbstractContextManager[Source]:
+        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
+        return rows.opened(limit, snapshot.state.schema)
 
-    return await call.service.in_thread(work)
+    return await answer_predictions(call.service, snapshot, few, opened, answer, keeps_proba=with_proba)
 
 
-def _params(given: Any) -> dict[str, Any]:
+def _params(body: Any) -> dict[str, Any]:
     """The parameters beside the rows, checked; and that there is one of the keys with rows."""
-    if not isinstance(given, dict) or sum(key in given for key in _KEYS) != 1:
-        got = given if not isinstance(given, dict) else list(given)
+    if not isinstance(body, dict) or sum(key in body for key in _KEYS) != 1:
+        got = body if not isinstance(body, dict) else list(body)
         raise HttpError.of(400, f"an object of JSON with one of {', '.join(_KEYS)}", got=got)
-    params = given.get("params") or {}
+    params = body.get("params") or {}
     if not isinstance(params, dict) or not params.keys() <= {*_PARAMS}:
         raise HttpError.of(400, f"params: an object with {' or '.join(_PARAMS)}", got=params)
     if not isinstance(params.get("proba", False), bool):
@@ -123,23 +121,23 @@ def _model(call: Call, params: dict[str, Any]) -> LiveModel:
     return call.service.model(name, call.may_see)
 
 
-def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
+def _rows(body: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
     """The rows of a body, as dicts."""
-    key = next(key for key in _KEYS if key in given)
-    value = given[key]
+    key = next(key for key in _KEYS if key in body)
+    value = body[key]
     if key == "dataframe_split":
         if not isinstance(value, dict) or not isinstance(value.get("data"), list):
             raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
         return _name_values(value["data"], value.get("columns"), snapshot, most)
     if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
-        return checked_rows(value, most)
+        return check_rows(value, most)
     if isinstance(value, dict):
         lengths = {len(column) if isinstance(column, list) else 1 for column in value.values()}
         if len(lengths) > 1:
             raise DataError("columns of the same length", got=sorted(lengths))
         columns = {name: column if isinstance(column, list) else [column] for name, column in value.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return checked_rows(rows, most)
+        return check_rows(rows, most)
     return _name_values(value, None, snapshot, most)
 
 
@@ -155,7 +153,7 @@ def _name_values(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list
     for i, row in enumerate(data):
         if not isinstance(row, list) or len(row) != len(names):
             raise DataError(f"a row of {len(names)} values", got=row, row=i)
-    return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
+    return check_rows([dict(zip(names, row, strict=True)) for row in data], most)
 
 
 def _predictions(scored: PredictedRows, *, with_proba: bool) -> Iterator[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import os
 import re
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json
 from tallybayes.server.events.event_rows import JSON, MODEL
-from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer import Answer, Headers
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Routes
+from tallybayes.server.http.endpoint import Routes, unless_current
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import in_header, version_headers
 from tallybayes.server.live.change_request import ChangeRequest
@@ -69,23 +70,19 @@ async def list_models(call: Call) -> Answer:
     parameters=[IF_NONE_MATCH],
     responses=answers("ModelDetails", 304, 404),
 )
-async def describe_model(call: Call) -> Answer:
+@unless_current
+async def describe_model(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """Classes, rows per class (`class_counts` has the order of `classes`), version and settings."""
-    live = call.live
-    published = live.current
-    headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
-    if call.has_current(live, published):
-        return Answer(b"", status=304, headers=headers)
     settings = published.snapshot.state.settings
     weights, calibration, decision = settings.column_weights, settings.calibration, settings.decision
-    found = model_facts(call, live, published) | {
+    facts = model_facts(call, live, published) | {
         "decision": None if decision is None else str(decision),
         "calibration": None if calibration is None else str(calibration),
         "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
         "created": _time_of(live.files.base),
         "events": live.n_events,
     }
-    return Answer.of(found, headers=headers)
+    return Answer.of(facts, headers=headers)
 
 
 def _time_of(path: str) -> str | None:
@@ -105,14 +102,15 @@ def _time_of(path: str) -> str | None:
     parameters=[IF_NONE_MATCH],
     responses=answers("Schema", 304, 404),
 )
-async def read_schema(call: Call) -> Answer:
+@unless_current
+async def read_schema(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """As `tally inspect --schema` prints it."""
-    live = call.live
-    published = live.current
-    headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
-    if call.has_current(live, published):
-        return Answer(b"", status=304, headers=headers)
     return Answer.of(finite_json(published.snapshot.state.schema.to_dict()), headers=headers)
+
+
+def _attachment(live: LiveModel) -> Headers:
+    """The header that names the downloaded file."""
+    return [(b"content-disposition", f'attachment; filename="{in_header(live.name)}.tally"'.encode())]
 
 
 @routes.add(
@@ -123,17 +121,9 @@ async def read_schema(call: Call) -> Answer:
     parameters=[IF_NONE_MATCH],
     responses=file_answer(MODEL, 304, 404),
 )
-async def download_model(call: Call) -> Answer:
+@functools.partial(unless_current, more=_attachment)
+async def download_model(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """The model as it is now, as a `.tally` file."""
-    live = call.live
-    published = live.current
-    headers = [
-        *version_headers(live, published),
-        (b"cache-control", b"no-cache"),
-        (b"content-disposition", f'attachment; filename="{in_header(live.name)}.tally"'.encode()),
-    ]
-    if call.has_current(live, published):
-        return Answer(b"", status=304, headers=headers)
     content = await call.service.in_thread(state_to_bytes, published.snapshot.state)
     return Answer(content, MODEL, headers=headers)
 
@@ -161,8 +151,8 @@ async def upload_model(call: Call) -> Answer:
     await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
     live = service.folder.get(name)
     if live is None:
-        if (given := call.field(b"if-match")) is not None:
-            raise HttpError.of(412, "a model that exists, for If-Match", got=Described(given))
+        if (tag := call.field(b"if-match")) is not None:
+            raise HttpError.of(412, "a model that exists, for If-Match", got=Described(tag))
         await service.in_thread(lambda: service.folder.add(name, content, who=call.who).result())
         live, status = service.model(name), 201
     else:
@@ -171,8 +161,8 @@ async def upload_model(call: Call) -> Answer:
             request = ChangeRequest("replace", content, MODEL, call.who, key, call.if_version(live))
             await service.change(live, request)
     published = live.current
-    found = model_facts(call, live, published)
-    return Answer.of(found, status=status, headers=version_headers(live, published))
+    facts = model_facts(call, live, published)
+    return Answer.of(facts, status=status, headers=version_headers(live, published))
 
 
 def _is_untouched(live: LiveModel, content: bytes) -> bool:

@@ -61,7 +61,7 @@ def page_files() -> dict[str, PageFile]:
 
 def _list_files(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
     result = []
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
         if entry.is_dir():
             result += _list_files(entry, f"{before}{entry.name}/")
         elif (kind := _TYPES.get(f".{entry.name.rpartition('.')[2]}")) is not None:

@@ -16,10 +16,10 @@ from tallybayes.formatting import json_text
 from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.server.events.event_rows import JSON
-from tallybayes.server.http.answer import Answer
+from tallybayes.server.http.answer import Answer, Headers
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Register, Routes
+from tallybayes.server.http.endpoint import Register, Routes, unless_current
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.service import Service
@@ -55,7 +55,7 @@ def _add_kept(path: str, summary: str, **properties: Any) -> Register:
 
 def _nomogram(model: Model) -> dict[str, Any]:
     """The rulers of a model, the most important columns first; without example rows."""
-    order = [one["column"] for one in expected_importance(model)["columns"]]
+    order = [column["column"] for column in expected_importance(model)["columns"]]
     known = model.predictives()  # a column that has no values yet has none
     names = [name for name in (*order, *model.schema.families) if name in known]
     return nomogram(model, list(dict.fromkeys(names)), [], model.describe().columns)
@@ -70,11 +70,11 @@ class _Kept:
 
     async def answer(self, service: Service, live: LiveModel, published: Published) -> bytes:
         """The answer as JSON."""
-        known, found = self._found.get(live, (None, None))
-        if found is None or known is not published or (found.done() and (found.cancelled() or found.exception())):
-            found = asyncio.ensure_future(service.in_thread(self._body, live.name, published))
-            self._found[live] = published, found
-        return await asyncio.shield(found)  # the others still wait for it if this request is cut off
+        known, body = self._found.get(live, (None, None))
+        if body is None or known is not published or (body.done() and (body.cancelled() or body.exception())):
+            body = asyncio.ensure_future(service.in_thread(self._body, live.name, published))
+            self._found[live] = published, body
+        return await asyncio.shield(body)  # the others still wait for it if this request is cut off
 
     def _body(self, name: str, published: Published) -> bytes:
         return json_text({"model": name, "version": published.version, **self._compute(published.model)}).encode()
@@ -88,15 +88,6 @@ def _columns(model: Model) -> dict[str, Any]:
 _COLUMNS, _NOMOGRAM, _IMPORTANCE = _Kept(_columns), _Kept(_nomogram), _Kept(expected_importance)
 
 
-async def _kept_answer(call: Call, kept: _Kept) -> Answer:
-    live = call.live
-    published = live.current
-    headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
-    if call.has_current(live, published):
-        return Answer(b"", status=304, headers=headers)
-    return Answer(await kept.answer(call.service, live, published), headers=headers)
-
-
 @_add_kept(
     "/columns",
     "Columns as fields of a form",
@@ -105,21 +96,24 @@ async def _kept_answer(call: Call, kept: _Kept) -> Answer:
     intervals={"type": "boolean"},
     charts={"type": "boolean"},
 )
-async def read_columns(call: Call) -> Answer:
+@unless_current
+async def read_columns(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """For each column how a value is entered, the range or the most frequent values, and its distribution by class."""
-    return await _kept_answer(call, _COLUMNS)
+    return Answer(await _COLUMNS.answer(call.service, live, published), headers=headers)
 
 
 @_add_kept("/nomogram", "Nomogram", classes={"type": "array", "items": {"type": "string"}}, rulers=_OBJECTS)
-async def read_nomogram(call: Call) -> Answer:
+@unless_current
+async def read_nomogram(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """What each value of each column adds to the log score, and the log of the prior."""
-    return await _kept_answer(call, _NOMOGRAM)
+    return Answer(await _NOMOGRAM.answer(call.service, live, published), headers=headers)
 
 
 @_add_kept("/importance", "Importance of columns", rows={"type": "integer"}, columns=_OBJECTS)
-async def read_importance(call: Call) -> Answer:
+@unless_current
+async def read_importance(call: Call, live: LiveModel, published: Published, headers: Headers) -> Answer:
     """From the model alone: information and gain in nats, on rows drawn from it; `reason` if it cannot be sampled."""
-    return await _kept_answer(call, _IMPORTANCE)
+    return Answer(await _IMPORTANCE.answer(call.service, live, published), headers=headers)
 
 
 @routes.add(
@@ -169,9 +163,9 @@ async def read_rows(call: Call) -> Answer:
 
     def work() -> Answer:
         """Read the rows and begin the answer."""
-        found = uploaded_rows(call.content, schema, media_type=kind, name=name)
-        rows = found["rows"]
-        found["rows"] = ListParts(rows[start:stop] for start, stop in split(len(rows), _PIECE))
-        return answer_in_parts(call.service, json_parts(found))
+        upload = uploaded_rows(call.content, schema, media_type=kind, name=name)
+        rows = upload["rows"]
+        upload["rows"] = ListParts(rows[start:stop] for start, stop in split(len(rows), _PIECE))
+        return answer_in_parts(call.service, json_parts(upload))
 
     return await call.service.in_thread(work)

@@ -26,6 +26,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
+from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
@@ -60,27 +61,25 @@ async def predict(call: Call) -> Answer:
     live = call.live
     call.require_version(live)
     published = live.current
-    given = await RequestRows.read(call, ("probabilities", "interval"))
+    request = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
     snapshot.require_classes()
-    if not isinstance(given.options.get("probabilities", True), bool):
-        raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
-    kind, level = answer_format(call, given.media_type), _level(given.options)
-    few = PredictedRows.of_few(snapshot, given.rows) if given.rows is not None and level is None else None
-    if few is not None:
-        return _answer(call, live, published, few, kind, given.options)
-    keeps_proba = kind != JSON or given.options.get("probabilities", True)
+    if not isinstance(request.options.get("probabilities", True), bool):
+        raise HttpError.of(422, "probabilities: true or false", got=request.options["probabilities"])
+    kind, level = answer_format(call, request.media_type), _level(request.options)
+    keeps_proba = kind != JSON or request.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
-
-    def work() -> Answer:
-        """Score many rows and begin the answer."""
-        with given.opened(limit, snapshot.state.schema) as source:
-            scored = PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba)
-        return _answer(call, live, published, scored, kind, given.options)
-
-    return await call.service.in_thread(work)
+    return await answer_predictions(
+        call.service,
+        snapshot,
+        request.rows if level is None else None,
+        lambda: request.opened(limit, snapshot.state.schema),
+        lambda scored: _answer(call, live, published, scored, kind, request.options),
+        level=level,
+        keeps_proba=keeps_proba,
+    )
 
 
 def _answer(
@@ -92,13 +91,13 @@ def _answer(
         types = _table_types(scored, kind, with_ends=_level(options) is not None)
         return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
     classes = published.snapshot.classes
-    found: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
-    found["predictions"] = ListParts(scored.answers(classes), _plain_json)
+    facts: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
+    facts["predictions"] = ListParts(scored.answers(classes), _plain_json)
     if options.get("probabilities", True):
-        found["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
+        facts["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
     if _level(options) is not None:
-        found["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
-    return answer_in_parts(call.service, json_parts(found), headers=headers)
+        facts["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
+    return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
 
 _plain_json = partial(json.dumps, ensure_ascii=False)  # of numbers that are finite, and of labels
@@ -138,7 +137,7 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
     """The columns of such a table with their types."""
     classes = scored.snapshot.classes
     label = pa.array(classes).type if kind == ARROW else pa.string()
-    names = ["probability", *(("low", "high") if with_ends else ()), *(f"P({shown(own)})" for own in classes)]
+    names = ["probability", *(("low", "high") if with_ends else ()), *(f"P({shown(category)})" for category in classes)]
     return {"prediction": label, **dict.fromkeys(names, pa.float64())}
 
 
@@ -159,26 +158,26 @@ async def explain(call: Call) -> Answer:
     live = call.live
     call.require_version(live)
     published = live.current
-    given = await RequestRows.read(call, ("interval",))
+    request = await RequestRows.read(call, ("interval",))
     published.snapshot.require_classes()
-    level, snapshot = _level(given.options), published.snapshot
+    level, snapshot = _level(request.options), published.snapshot
     classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
     def work() -> Answer:
         """Explain the rows and begin the answer."""
         texts: list[str] = []
         n_cells = 0
-        with given.opened(limit, snapshot.state.schema) as source:
+        with request.opened(limit, snapshot.state.schema) as source:
             scored = None if level is None else PredictedRows.of(snapshot, source, level)
             ends = [] if scored is None else [row_ends for piece in scored.ends for row_ends in piece.tolist()]
-            for one in _explanations(snapshot, source):
-                n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
+            for explanation in _explanations(snapshot, source):
+                n_cells += len(classes) * (len(explanation.log_evidence) + sum(map(len, explanation.words.values())))
                 if n_cells > _MOST_EXPLAINED_CELLS:
                     expected = f"explanations of at most {_MOST_EXPLAINED_CELLS:,} contributions"
                     hint = f"ask for fewer rows: each column and each word has one for each of {len(classes):,} classes"
                     raise HttpError.of(413, expected, got=Described("more"), hint=hint)
-                found = one.to_dict()
-                texts.append(json_text(found if level is None else found | {"interval": ends[len(texts)]}))
+                row_facts = explanation.to_dict()
+                texts.append(json_text(row_facts if level is None else row_facts | {"interval": ends[len(texts)]}))
         facts: dict[str, Any] = {"model": live.name, "version": published.version}
         facts["explanations"] = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
         return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
@@ -211,19 +210,19 @@ async def evaluate(call: Call) -> Answer:
     live = call.live
     call.require_version(live)
     published = live.current
-    given = await RequestRows.read(call, ("leave_one_out",))
-    leave_one_out = given.options.get("leave_one_out")
+    request = await RequestRows.read(call, ("leave_one_out",))
+    leave_one_out = request.options.get("leave_one_out")
     if not (leave_one_out is None or isinstance(leave_one_out, bool)):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
     limit = RowLimit(call.service.settings.max_rows, max(len(published.snapshot.classes), 1), cost=1)
 
     def work() -> Answer:
         """Evaluate the rows and write the answer."""
-        if given.rows == []:
+        if request.rows == []:
             raise HttpError.of(422, "at least one row", got=[])
-        with given.opened(limit, published.snapshot.state.schema) as source:
-            found = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
-        facts = {"model": live.name, "version": published.version, **found}
+        with request.opened(limit, published.snapshot.state.schema) as source:
+            evaluation = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
+        facts = {"model": live.name, "version": published.version, **evaluation}
         return Answer.of(facts, headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
@@ -258,7 +257,7 @@ async def sample(call: Call) -> Answer:
         drawn, headers = published.model.sample(n, seed=seed), version_headers(live, published)
         if kind == ARROW:
             return Answer(write_arrow(drawn), ARROW, headers=headers)
-        found = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
-        return Answer.of(found, headers=headers)
+        facts = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
+        return Answer.of(facts, headers=headers)
 
     return await call.service.in_thread(work)

@@ -12,12 +12,12 @@ from tallybayes import engines
 from tallybayes.arrays.column import Bag
 from tallybayes.columns.label import label_column
 from tallybayes.engines import Plan
-from tallybayes.engines.partial_sums import combined_sum
+from tallybayes.engines.partial_sums import combine_sums
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
 from tallybayes.model.row_counter import grow_schema
 from tallybayes.spark.data_frame import SparkRows, named_batches
-from tallybayes.spark.tree import WIDTHS, Mapped, reduced
+from tallybayes.spark.tree import WIDTHS, Mapped, reduce_partitions
 from tallybayes.spark.vector_columns import (
     BAG,
     Forms,
@@ -31,7 +31,7 @@ from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.table import to_table
 
-__all__ = ["columns_in_question", "counted", "fit", "fitted_to", "for_elements", "vector_forms", "with_late_columns"]
+__all__ = ["columns_in_question", "count_rows", "fit", "fit_rows", "for_elements", "vector_forms", "with_late_columns"]
 
 
 @with_options()
@@ -55,7 +55,7 @@ def fit(
     Families are inferred from up to 20,000 rows that Spark returns first, unless `schema` is given. Only the columns
     that the model needs are read. The model equals that of `tallybayes.fit` on the same rows with the same schema.
     """
-    model = fitted_to(df, label, sample_weight, dict(options), widths)
+    model = fit_rows(df, label, sample_weight, dict(options), widths)
     if not model.classes:
         column = label_column(str(model.schema.label), df.columns)[0]
         got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
@@ -63,29 +63,29 @@ def fit(
     return model
 
 
-def fitted_to(
-    df: Any, label: str | None, sample_weight: str | None, given: dict[str, Any], widths: Sequence[int]
+def fit_rows(
+    df: Any, label: str | None, sample_weight: str | None, options: dict[str, Any], widths: Sequence[int]
 ) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    names = columns_in_question(rows, label, sample_weight, given)
+    names = columns_in_question(rows, label, sample_weight, options)
     rows.check_types(names)
     sample = rows.sample(vectors=names)
-    forms = vector_forms(rows, sample, given)
-    given = for_elements(given, forms)
+    forms = vector_forms(rows, sample, options)
+    options = for_elements(options, forms)
     head = to_table(with_vectors(sample, forms))
-    plan = engines.plan_fit(head, label, sample_weight=sample_weight, **given)
+    plan = engines.plan_fit(head, label, sample_weight=sample_weight, **options)
     plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
-    return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
+    return engines.fitted(plan, count_rows(rows, plan, forms, widths=widths), data=head)
 
 
-def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> PartialSum:
+def count_rows(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> PartialSum:
     """The partial sum of all rows of a DataFrame."""
     names = rows.needed(plan.schema, plan.counting.label, plan.counting.weight, forms)
     rows.check_types(names)
     counter = _counter(plan.to_bytes(), names, {name: form for name, form in forms.items() if name in names})
-    total = reduced(rows.selected(names), counter, engines.combine, combined_sum, widths=widths)
-    return combined_sum(engines.partial([], plan.to_bytes())) if total is None else total
+    total = reduce_partitions(rows.select(names), counter, engines.combine, combine_sums, widths=widths)
+    return combine_sums(engines.partial([], plan.to_bytes())) if total is None else total
 
 
 def _counter(plan: bytes, names: list[str], forms: Forms) -> Mapped:
@@ -113,13 +113,13 @@ def vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) 
     schema, vectors = options.get("schema"), rows.vectors
     if schema is not None:
         return forms_of_schema(schema, vectors)
-    found = forms_of_sample(sample, vectors)
+    forms = forms_of_sample(sample, vectors)
     families = OPTIONS["families"].domain.check("families", options.get("families"))
     for name in vectors if isinstance(families, Mapping) else ():
         family = families.get(name)
         if family is not None:
-            found[name] = BAG if getattr(family, "column", None) is Bag else n_elements(sample, name)
-    return found
+            forms[name] = BAG if getattr(family, "column", None) is Bag else n_elements(sample, name)
+    return forms
 
 
 def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
@@ -130,8 +130,10 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
         if result.get(option) is not None:
             result[option] = [element for name in result[option] for element in names.get(name, [name])]
     for option in ("families", "smoothing", "missing_as_value"):
-        if isinstance(given := result.get(option), Mapping):
-            result[option] = {element: value for name, value in given.items() for element in names.get(name, [name])}
+        if isinstance(by_column := result.get(option), Mapping):
+            result[option] = {
+                element: value for name, value in by_column.items() for element in names.get(name, [name])
+            }
     return result
 
 
@@ -145,9 +147,9 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
     left -= {*rows.vectors}
     while left:
         schema = plan.schema.copy()
-        schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
-        found = grow_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
-        new = {name: spec for name, spec in found.items() if name not in schema.columns}
+        schema.columns = {name: spec for name, spec in schema.columns.items() if name not in left}
+        grown = grow_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
+        new = {name: spec for name, spec in grown.items() if name not in schema.columns}
         known = left & new.keys()
         if not known:
             break

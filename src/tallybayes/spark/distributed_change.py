@@ -9,7 +9,7 @@ from tallybayes import engines
 from tallybayes.columns.label import check_label
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import counted, with_late_columns
+from tallybayes.spark.distributed_fit import count_rows, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
 from tallybayes.tables.table import to_table
@@ -44,7 +44,7 @@ def _change(
     if isinstance(plan.counting.label, str):
         check_label(plan.counting.label, rows.types)
     if verb == "learn":
-        known = {name for name, field in schema.columns.items() if not field.is_undecided}
+        known = {name for name, spec in schema.columns.items() if not spec.is_undecided}
         apart = {*known, plan.counting.label, plan.counting.weight, schema.label, schema.weight}
         new = [name for name in rows.types if name not in apart and not forms.get(name)]
         rows.check_types(new)
@@ -54,4 +54,4 @@ def _change(
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
             plan = engines.plan_change(model, data, label=label, sample_weight=sample_weight, verb=verb)
             plan = with_late_columns(plan, rows, new, are_new=True)
-    return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)
+    return engines.apply(model, plan, count_rows(rows, plan, forms, widths=widths), verb=verb)

@@ -12,7 +12,13 @@ from tallybayes.errors import check_integer
 from tallybayes.model.learning_steps import apply_counted
 from tallybayes.model.model import Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms, with_late_columns
+from tallybayes.spark.distributed_fit import (
+    columns_in_question,
+    count_rows,
+    for_elements,
+    vector_forms,
+    with_late_columns,
+)
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
 from tallybayes.state.counting_plan import CountingPlan
@@ -50,13 +56,13 @@ def tune(
     drawn = rows.random_rows(sample, seed)
     forms = vector_forms(rows, drawn, options)
     head = to_table(with_vectors(drawn, forms))
-    found: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **for_elements(options, forms))
-    state = found.model.snapshot().state
+    tuning: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **for_elements(options, forms))
+    state = tuning.model.snapshot().state
     settings = replace(state.settings, column_weights=None)
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
     plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
     plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
-    part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
+    part = counted_rows(plan, count_rows(rows, plan, forms, widths=widths))
     model = Model(ModelState(plan.schema, settings))
     drawn_rows = part.sample
     apply_counted(model, part, 1)
@@ -64,4 +70,4 @@ def tune(
         weights = select_weights(model.snapshot().state, drawn_rows, like=state.settings.column_weights)
         if weights is not None:
             model.column_weights = weights
-    return replace(found, model=model)
+    return replace(tuning, model=model)

@@ -14,14 +14,14 @@ from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.label import check_label
 from tallybayes.engines.finish import counted_rows
 from tallybayes.errors import NONE, DataError
-from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluated, finished_evaluation
+from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluate_batches, finish_evaluation
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.spark.data_frame import SparkRows, named_batches
+from tallybayes.spark.distributed_fit import count_rows
 from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_to_bytes, total_evaluation
-from tallybayes.spark.fit_verb import counted
-from tallybayes.spark.tree import WIDTHS, Mapped, reduced
+from tallybayes.spark.tree import WIDTHS, Mapped, reduce_partitions
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
 from tallybayes.tables.source import Stream
@@ -58,11 +58,11 @@ def evaluate(
     forms_in_use = {name: form for name, form in forms.items() if name in names}
     scorer = _evaluator(dumps(model), names, forms_in_use, str(label))
     levels = [*widths, 1]  # the scores of all values together are limited, so the driver gets one value
-    total = reduced(rows.selected(names), scorer, combine_evaluations, total_evaluation, widths=levels)
+    total = reduce_partitions(rows.select(names), scorer, combine_evaluations, total_evaluation, widths=levels)
     evaluation = Evaluation() if total is None else total
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs
-    finished = finished_evaluation(evaluation, snapshot, label, positive)
+    finished = finish_evaluation(evaluation, snapshot, label, positive)
     if finished.class_rows == snapshot.state.class_counts and _are_learned(model, rows, label, forms, widths):
         finished.split = f"none: {WITH_THEMSELVES}"
     return finished
@@ -73,7 +73,7 @@ def _are_learned(model: Model, rows: SparkRows, label: Any, forms: Forms, widths
     if model.is_given or model.schema.weight is not None:
         return False
     plan = engines.plan_change(model, label=label, verb="forget")
-    part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
+    part = counted_rows(plan, count_rows(rows, plan, forms, widths=widths))
     return part.statistics.same(model.snapshot().state.statistics)
 
 
@@ -86,6 +86,6 @@ def _evaluator(data: bytes, names: list[str], forms: Forms, label: str) -> Mappe
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
             scored = snapshot.log_proba_batches(source, label=label) if source.head().columns else ()
-            return evaluation_to_bytes(number, evaluated(snapshot, label, scored))
+            return evaluation_to_bytes(number, evaluate_batches(snapshot, label, scored))
 
     return evaluate_rows
