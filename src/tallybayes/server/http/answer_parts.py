@@ -63,6 +63,7 @@ def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = 
         return Answer(first, media_type, headers=headers)
 
     async def sent() -> AsyncIterator[bytes]:
+        """The parts, one after the other."""
         yield first
         part = second
         while part:

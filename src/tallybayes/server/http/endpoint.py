@@ -115,6 +115,7 @@ def unless_current(handler: VersionHandler, more: Callable[[LiveModel], Headers]
 
     @functools.wraps(handler)
     async def answer(call: Call) -> Answer:
+        """Answer 304, or as the handler does."""
         live = call.live
         published = live.current
         headers = [*version_headers(live, published), (b"cache-control", b"no-cache"), *more(live)]

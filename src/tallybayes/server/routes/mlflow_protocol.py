@@ -86,6 +86,7 @@ async def invocations(call: Call) -> Answer:
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
     def opened() -> AbstractContextManager[Source]:
+        """The rows of the body as a source."""
         rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
         return rows.opened(limit, snapshot.state.schema)
 
