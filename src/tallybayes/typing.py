@@ -13,13 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
+from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:  # they load Arrow
-    from tallybayes.tables.source import Source
-    from tallybayes.tables.table import Table
 
 __all__ = ["ArrayLike", "LabelLike", "RowLike", "TableLike", "WeightLike"]
 
@@ -44,6 +40,24 @@ class _Dataset(Protocol):
     def to_batches(self, *args: Any, **options: Any) -> Any: ...
 
 
+class _Source(Protocol):
+    """What `tallybayes.read` returns."""
+
+    def head(self) -> Any: ...
+
+    def batches(self, *args: Any, **options: Any) -> Any: ...
+
+
+class _RawColumns(Protocol):
+    """A table of the library itself: raw columns by name."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]: ...
+
+
 class _SparseMatrix(Protocol):
     """A sparse matrix or array of SciPy."""
 
@@ -61,21 +75,21 @@ _Path: TypeAlias = str | os.PathLike[str]
 RowLike: TypeAlias = Mapping[Any, Any]
 """One row: its values by the names of the columns. An absent column is a missing value."""
 
-TableLike: TypeAlias = Union[
-    _ArrowStream,
-    NDArray[Any],
-    _SparseMatrix,
-    Mapping[Any, Any],
-    Sequence[RowLike],
-    Sequence[Sequence[Any]],
-    _Path,
-    Sequence[_Path],
-    _LazyFrame,
-    _Dataset,
-    Iterator[Any],
-    "Source",
-    "Table",
-]
+TableLike: TypeAlias = (
+    _ArrowStream
+    | NDArray[Any]
+    | _SparseMatrix
+    | Mapping[Any, Any]
+    | Sequence[RowLike]
+    | Sequence[Sequence[Any]]
+    | _Path
+    | Sequence[_Path]
+    | _LazyFrame
+    | _Dataset
+    | Iterator[Any]
+    | _Source
+    | _RawColumns
+)
 """Rows: a data frame of any kind, a NumPy or sparse matrix, dicts (of lists, or one per row), paths, globs or a query,
 a lazy frame, a dataset, an iterator of batches, or what `tallybayes.read` returns."""
 

@@ -9,7 +9,7 @@ import tallybayes as tb
 from tables import LABEL, mixed_frame
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.io.read import to_source
-from tallybayes.tuning.column_evidence import ColumnEvidence, sampled
+from tallybayes.tuning.column_evidence import ColumnEvidence, sample_rows
 from tallybayes.tuning.tune import DEFAULT, WHAT
 
 EXCLUDED = "excluded by tuning: removing it lowers the leave-one-out log loss"
@@ -232,7 +232,7 @@ def test_column_evidence_sums_to_leave_one_out():
     table = mixed_frame(50)
     model = tb.fit(table, label=LABEL, smoothing=1.0, numeric="gaussian", column_weights=None)
     source = to_source(table)
-    evidence = ColumnEvidence(model, sampled(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
+    evidence = ColumnEvidence(model, sample_rows(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
     total = evidence.rows(model).log_prior + sum(evidence.of(model, name) for name in model.schema.families)
     chosen = np.sort(np.random.default_rng(0).choice(50, size=20, replace=False))
     expected = model.leave_one_out(table)[chosen]

@@ -106,8 +106,9 @@ def test_too_many_rows(limited, kind, body):
 def test_headers_that_never_end_are_cut_off(limited):
     with connected(limited) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
-        for i in range(70):  # just above the limit: a reset because of unread bytes could overtake the reply
-            plain.sendall(b"X-%d: %s\r\n" % (i, b"y" * 1000))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # where the answer comes before the last ones
+            for i in range(70):  # just above the limit: a reset because of unread bytes could overtake the reply
+                plain.sendall(b"X-%d: %s\r\n" % (i, b"y" * 1000))
         assert received(plain).startswith(b"HTTP/1.1 431")
     assert predict(limited, json={"row": CAT}).status_code == 200
 
