@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import accumulate, takewhile
+from itertools import accumulate, islice
 from operator import xor
 from typing import IO, Any
 
@@ -32,6 +32,7 @@ __all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
 LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 
 _SHORT = 2**12  # bytes that are counted faster without NumPy
+_LINES = 100  # read before it is checked whether one of them is too long
 _TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
@@ -73,7 +74,7 @@ class CsvBlocks:
     def first(self, n_rows: int) -> Any:
         """The first rows as text; None if there are none, or blank lines among them."""
         with self._opened() as (file, row_end):
-            lines = list(takewhile(len, (_line(file) for _ in range(n_rows))))
+            lines = _lines(file, n_rows)
             has_quotes = bool(self._quote) and self._quote in b"".join(lines)
             # whether each line ends within quotes
             open_after = list(accumulate(map(self._has_odd_quotes, lines), xor)) if has_quotes else []
@@ -177,6 +178,16 @@ def _line(file: IO[bytes]) -> bytes:
     if len(line) > LONGEST_LINE + 1:
         raise UnusualLines("a long line")
     return line
+
+
+def _lines(file: IO[bytes], n: int) -> list[bytes]:
+    """The next lines, at most n; some at a time, so that long ones do not fill the memory."""
+    following, lines = iter(partial(file.readline, LONGEST_LINE + 2), b""), list[bytes]()
+    while len(lines) < n and (some := list(islice(following, min(_LINES, n - len(lines))))):
+        if max(map(len, some)) > LONGEST_LINE + 1:
+            raise UnusualLines("a long line")
+        lines += some
+    return lines
 
 
 def _whole_lines(file: IO[bytes], n_bytes: int) -> bytes:
