@@ -57,7 +57,7 @@ fuzz: .venv/ready
 SANITIZED = TALLYBAYES_KERNELS=$$(echo $(CURDIR)/build/sanitize-$(1)/_native*.so) \
 	LD_PRELOAD="$$(gcc -print-file-name=lib$(2).so) $$(gcc -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc
 sanitize: build/sanitize-address/built build/sanitize-thread/built
-	$(call SANITIZED,address,asan) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=sanitize \
+	$(call SANITIZED,address,asan) ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=4096 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=sanitize \
 		$(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels tests/families tests/storage/test_forgery.py
 	$(call SANITIZED,thread,tsan) TSAN_OPTIONS=halt_on_error=1 $(BIN)/python tests/kernels/share_between_threads.py
 

@@ -37,6 +37,13 @@ struct Refused {
 // tokens and groups fit into 31 bits. So the bytes of a table of two sizes are a number of 64 bits.
 constexpr int64_t MOST_CLASSES = 1 << 24, MOST = INT32_MAX;
 
+constexpr int64_t MOST_DIGITS = 1 << 16; // far more than the exponents of doubles and of their squares need
+
+// Adds to a counter as NumPy does: what is too large for 64 bits begins again from the other end.
+inline void add_wrapping(int64_t &counter, int64_t n) {
+    counter = static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(n));
+}
+
 // The sizes that arrays share. ROWS: at least as many as the kernel goes through, if a range of rows was given.
 enum Size : int64_t { ROWS = -1, CLASSES = -2, COLUMNS = -3, TOKENS = -4, ENTRIES = -5, LINES = -6 };
 constexpr int64_t plus_one(int64_t size) { return size - 100; }
@@ -132,6 +139,13 @@ class Contract {
         if (exponent < -1022 || exponent > 1022)
             refuse("units within the exponents of doubles, -1022 to 1022", exponent);
     }
+    static void lowest_digit(const char *name, int64_t low) {
+        if (low < -MOST_DIGITS || low > MOST_DIGITS)
+            refuse(std::string(name) + " from -65536 to 65536, the place of the lowest digit", low);
+    }
+    static void sign(int64_t sign) {
+        if (sign != 1 && sign != -1) refuse("a sign of 1 or -1", sign);
+    }
     static void up_to(const char *what, int64_t n, int64_t most) {
         if (n < 0 || n > most) refuse(std::string(what) + " from 0 to " + std::to_string(most), n);
     }
@@ -166,7 +180,7 @@ class Contract {
     bool bind(int64_t wanted, int64_t given) {
         if (wanted >= 0) return given == wanted;
         const int64_t more = wanted < -100, name = -(wanted + 100 * more);
-        if (name == -ROWS && ranged_) return given >= stop_ + more;
+        if (name == -ROWS && ranged_) return given - more >= stop_;
         if (sizes_[name] < 0) sizes_[name] = given - more;
         return given == sizes_[name] + more && sizes_[name] >= 0;
     }
@@ -178,7 +192,8 @@ class Contract {
             if (text.size() > 1) text += ", ";
             if (wanted < 0 && name == -ROWS && ranged_) text += "at least ";
             const int64_t known = name == -ROWS && ranged_ ? stop_ : wanted < 0 ? sizes_[name] : 0;
-            text += std::to_string(wanted >= 0 ? wanted : std::max<int64_t>(known, 0) + more);
+            const int64_t size = wanted >= 0 ? wanted : std::max<int64_t>(known, 0);
+            text += std::to_string(uint64_t(size) + uint64_t(more)); // 2**63 - 1 rows and one more have 64 bits
         }
         return text + (shape.size() == 1 ? ",)" : ")");
     }

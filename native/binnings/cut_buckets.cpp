@@ -53,7 +53,7 @@ class BucketRuns {
   private:
     // Rows times the entropy of the class.
     double nats(int64_t start, int64_t stop) const {
-        const int64_t *from = &by_class_[start * n_classes_], *to = &by_class_[stop * n_classes_];
+        const int64_t *from = by_class_.data() + start * n_classes_, *to = by_class_.data() + stop * n_classes_;
         double sum = 0;
         for (int64_t c = 0; c < n_classes_; ++c) sum += terms_[to[c] - from[c]];
         return terms_[rows(start, stop)] - sum;

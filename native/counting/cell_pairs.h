@@ -19,7 +19,7 @@ struct CellBlock {
         contract.array("sizes", sizes_of_inputs, {n_inputs});
         for (int64_t i = 0; i < n_inputs; ++i) {
             if (sizes[i] < 0) refuse("sizes from 0 on", sizes[i]);
-            if (n_cells + sizes[i] > MOST_CELLS || sizes[i] > MOST_CELLS)
+            if (sizes[i] > MOST_CELLS || n_cells + sizes[i] > MOST_CELLS)
                 refuse("sizes that add up to at most 65536", sizes[i]);
             offsets.push_back(n_cells);
             n_cells += sizes[i];

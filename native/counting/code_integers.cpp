@@ -47,7 +47,8 @@ class CodeCounters {
 
     void add_to(int64_t *totals) const {
         for (size_t i = 0; i < counts_.size(); ++i)
-            if (const int64_t code = static_cast<int64_t>(i % (size_ + 1)) - 1; code >= 0) totals[code] += counts_[i];
+            if (const int64_t code = static_cast<int64_t>(i % (size_ + 1)) - 1; code >= 0)
+                add_wrapping(totals[code], counts_[i]);
     }
 
   private:

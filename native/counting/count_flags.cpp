@@ -89,7 +89,7 @@ struct alignas(32) Seen { // four columns, one class
     i64x4 zero, one;
 };
 
-// Not 0 where a value is neither 0 nor 1. (0 and 1 are the reals with x*x = x.)
+// Not 0 where a value is neither 0 nor 1, but for infinity. (0 and 1 are the reals with x*x = x.)
 TB_INLINE i64x4 not_bits(f64x4 x) { return x * x != x; }
 TB_INLINE i64x4 not_bits(i64x4 x) { return x & ~int64_t{1}; }
 
@@ -111,6 +111,7 @@ TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, co
             sum += x;
         }
         sums[k].of = sum;
+        if constexpr (std::is_floating_point_v<T>) strange |= sum == INFINITY;
     }
     if (any(strange)) return false;
     for (int64_t k = 0, before = 0; k < runs.count; before = runs.run[k++].end) {

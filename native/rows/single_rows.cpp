@@ -190,9 +190,11 @@ struct ClassDigits {
     Py_ssize_t code;
     int64_t low, width;
 
-    ClassDigits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
+    ClassDigits(const char *name, nb::handle object, int64_t code, const char *low_name, int64_t low,
+                Contract &contract)
         : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
         if (width < 1) refuse("sums of at least one digit", width);
+        Contract::lowest_digit(low_name, low);
         if (digits.strides[2] != sizeof(int64_t) && width > 1)
             throw nb::type_error("digits one behind the other are expected");
         contract.array(name, digits, {COLUMNS, CLASSES, width});
@@ -241,9 +243,11 @@ bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int6
     const View<const double> row(values, 1);
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
-    const ClassDigits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
+    const ClassDigits x_digits("x", x, code, "x_low", x_low, contract),
+        xx_digits("xx", xx, code, "xx_low", xx_low, contract);
     contract.array("values", row, {COLUMNS});
     contract.code(code);
+    Contract::sign(sign);
     bool fit = true;
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
@@ -256,7 +260,7 @@ bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int6
         const Number v = number_of(row(j));
         x_digits.add<3>(j, v.m, v.exponent, v.negative != (sign < 0));
         xx_digits.add<5>(j, u128(v.m) * v.m, 2 * v.exponent, sign < 0);
-        counts(j, code) += sign;
+        add_wrapping(counts(j, code), sign);
     }
     return true;
 }
@@ -268,23 +272,25 @@ bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb:
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
     contract.array("x", events, {COLUMNS, CLASSES});
-    const ClassDigits digits("log_factorial", logs, code, low, contract);
+    const ClassDigits digits("log_factorial", logs, code, "low", low, contract);
     contract.array("values", row, {COLUMNS});
     contract.array("terms", terms, {COLUMNS});
     contract.code(code);
+    Contract::sign(sign);
+    const int64_t room = int64_t(1) << (sign > 0 ? 61 : 62);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
         if (!(row(j) >= 0 && row(j) <= WHOLE_LIMIT && row(j) == std::floor(row(j)))) return false;
         const Number v = number_of(terms(j));
-        if (std::abs(events(j, code)) >= int64_t(1) << (sign > 0 ? 61 : 62) || !digits.fits(j, v.m, v.exponent, sign))
-            return false;
+        const int64_t n_events = events(j, code);
+        if (n_events <= -room || n_events >= room || !digits.fits(j, v.m, v.exponent, sign)) return false;
     }
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
         const Number v = number_of(terms(j));
         digits.add<3>(j, v.m, v.exponent, v.negative != (sign < 0));
         events(j, code) += sign * static_cast<int64_t>(row(j));
-        counts(j, code) += sign;
+        add_wrapping(counts(j, code), sign);
     }
     return true;
 }
@@ -297,9 +303,10 @@ bool add_flag_row(nb::handle no, nb::handle yes, nb::handle values, int64_t code
     contract.array("yes", ones, {COLUMNS, CLASSES});
     contract.array("values", row, {COLUMNS});
     contract.code(code);
+    Contract::sign(sign);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
-        if (row(j) == 0) zeros(j, code) += sign;
-        if (row(j) == 1) ones(j, code) += sign;
+        if (row(j) == 0) add_wrapping(zeros(j, code), sign);
+        if (row(j) == 1) add_wrapping(ones(j, code), sign);
     }
     return true;
 }
@@ -318,8 +325,10 @@ int64_t count_value_row(nb::handle table, nb::handle totals, nb::handle values, 
     int64_t fresh = 0;
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
-        fresh += counts(static_cast<Py_ssize_t>(row(j)), code)++ == 0;
-        ++sums(j, code);
+        int64_t &count = counts(static_cast<Py_ssize_t>(row(j)), code);
+        fresh += count == 0;
+        add_wrapping(count, 1);
+        add_wrapping(sums(j, code), 1);
     }
     return fresh;
 }

@@ -228,9 +228,10 @@ auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t
         for (size_t i = 0, j = 0, k = 0; k < n; ++k) {
             const bool take_a = j == n_b || (i < n_a && a[i] <= b[j]), take_b = i == n_a || (j < n_b && b[j] <= a[i]);
             cells[k] = take_a ? a[i] : b[j];
-            for (size_t kind = 0; kind < kinds; ++kind)
-                sums[kind * n + k] =
-                    (take_a ? sums_a.data()[kind * n_a + i] : 0) + (take_b ? sums_b.data()[kind * n_b + j] : 0);
+            for (size_t kind = 0; kind < kinds; ++kind) {
+                int64_t &sum = sums[kind * n + k] = take_a ? sums_a.data()[kind * n_a + i] : 0;
+                if (take_b) add_wrapping(sum, sums_b.data()[kind * n_b + j]);
+            }
             i += take_a, j += take_b;
         }
     }

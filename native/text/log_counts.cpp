@@ -18,6 +18,8 @@ auto sum_log_counts(Vector<int64_t> tokens, Vector<int64_t> classes, Vector<doub
     contract.array("classes", classes, {ENTRIES});
     contract.array("counts", counts, {ENTRIES});
     Contract::below("classes", classes.data(), contract[ENTRIES], n_classes);
+    Contract::counts("counts", counts.data(), contract[ENTRIES]);
+    Contract::counts("k", &k, 1);
     std::vector<int64_t> sums(static_cast<size_t>(n_classes)), infinite(static_cast<size_t>(n_classes));
     {
         nb::gil_scoped_release release;

@@ -31,6 +31,7 @@ from tallybayes.kernels.digits import integers
 _SECONDS = 10  # of processor time; a call takes about a millisecond
 _MEMORY = 8 << 30  # address space: a size that is too large is a MemoryError, on every machine
 _SANITIZED = "LD_PRELOAD" in os.environ  # by the sanitizers, which reserve more memory than the limit
+_NO_MEMORY = ("allocation-size-too-big", "out-of-memory")  # of the address sanitizer, in place of a MemoryError
 _REFUSED = (DataError, TypeError, MemoryError, OverflowError)
 _SUMS = ("sum_columns", "sum_groups", "sum_bags")
 
@@ -121,9 +122,11 @@ def failures(calls: list[int]) -> list[str]:
         last = next((int(line) for line in reversed(lines) if line.isdecimal()), None)
         if last is None:
             raise RuntimeError(child.stderr)
+        calls = calls[calls.index(last) + 1 :]
+        if any(reason in child.stderr for reason in _NO_MEMORY):
+            continue
         ending = signal.Signals(-child.returncode).name if child.returncode < 0 else f"exit code {child.returncode}"
         found.append(f"{mutated_call(last)}: {ending} {child.stderr[-2000:]}")
-        calls = calls[calls.index(last) + 1 :]
     return found
 
 

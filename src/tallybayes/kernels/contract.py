@@ -27,7 +27,7 @@ __all__ = ["checked"]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _NUMBERS = {"n_classes": "classes", "n_tokens": "tokens", "n_groups": "groups"}
-_MOST_CLASSES, _MOST = 2**24, 2**31 - 1  # of such a number: `native/base/contract.h` says why
+_MOST_CLASSES, _MOST, _MOST_DIGITS = 2**24, 2**31 - 1, 2**16  # `native/base/contract.h` says why
 
 
 def checked(declaration: str) -> Callable[[Kernel], Kernel]:
@@ -230,6 +230,16 @@ class _Contract:
         """A number between 0 and 1."""
         if not 0 < value < 1:
             raise DataError(f"{name} between 0 and 1", got=value)
+
+    def lowest_digit(self, name: str, value: int, _: int) -> None:
+        """The place of the lowest digit of exact sums."""
+        if not -_MOST_DIGITS <= value <= _MOST_DIGITS:
+            raise DataError(f"{name} from -{_MOST_DIGITS} to {_MOST_DIGITS}, the place of the lowest digit", got=value)
+
+    def sign(self, name: str, value: int, _: int) -> None:
+        """Whether a row is added or taken away."""
+        if value not in (1, -1):
+            raise DataError("a sign of 1 or -1", got=value)
 
     def units(self, name: str, values: NDArray[Any], _: int) -> None:
         """Exponents of doubles."""

@@ -9,7 +9,7 @@ from tallybayes.kernels.contract import checked
 _UNIT = 2.0**28  # logarithms are integers in units of one over this, so that their sum does not depend on their order
 
 
-@checked("tokens, classes, counts: entries; classes: entries | below classes")
+@checked("tokens, classes, counts: entries; classes: entries | below classes; counts: entries | counts; k: | counts")
 def sum_log_counts(
     tokens: Integers, classes: Integers, counts: Floats, n_classes: int, k: float, complement: bool
 ) -> tuple[Integers, Integers]:

@@ -104,7 +104,7 @@ def read_real_columns(rows: Sequence[Any], names: Sequence[Any]) -> tuple[list[F
 
 @checked(
     "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; values: columns; "
-    "code: | code classes"
+    "x_low, xx_low: | lowest_digit; code: | code classes; sign: | sign"
 )
 def add_real_row(
     n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, values: Floats, code: int, sign: int
@@ -146,7 +146,10 @@ def _after(digits: Integers, low: int, part: Digits, code: int, sign: int) -> In
     return None if np.abs(after[:, -1]).max(initial=0) >= 2**31 else after
 
 
-@checked("n, x: columns, classes; log_factorial: columns, classes, width; values, terms: columns; code: | code classes")
+@checked(
+    "n, x: columns, classes; log_factorial: columns, classes, width; low: | lowest_digit; values, terms: columns; "
+    "code: | code classes; sign: | sign"
+)
 def add_event_row(
     n: Integers, x: Integers, log_factorial: Integers, low: int, values: Floats, terms: Floats, code: int, sign: int
 ) -> bool:
@@ -158,7 +161,8 @@ def add_event_row(
     there = ~np.isnan(values)
     x_there = values[there]
     are_counts = np.all((x_there >= 0) & (x_there <= 2.0**53) & (x_there == np.floor(x_there)))
-    fits = np.all(np.abs(x[there, code]) < 2.0 ** (61 if sign > 0 else 62))
+    room = 2 ** (61 if sign > 0 else 62)
+    fits = np.all((x[there, code] > -room) & (x[there, code] < room))
     if not are_counts or not fits:
         return False
     after = _after(log_factorial, low, _row_sums(np.where(there, terms, np.nan), 1)[1], code, sign)
@@ -170,7 +174,7 @@ def add_event_row(
     return True
 
 
-@checked("no, yes: columns, classes; values: columns; code: | code classes")
+@checked("no, yes: columns, classes; values: columns; code: | code classes; sign: | sign")
 def add_flag_row(no: Integers, yes: Integers, values: Floats, code: int, sign: int) -> bool:
     """Add or take away one row of zeros and ones to the counts (columns, classes) of class `code`, in place."""
     no[:, code] += sign * (values == 0)
