@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans
-from tallybayes.arrays.chunks import in_threads, split
+from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Reals
 from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
@@ -34,9 +35,10 @@ _LEAST = 300  # rows, however many columns there are
 _CELLS = 2**22  # of the sample
 _MOST = 2.0**40  # counts of rows stay exact
 _TOKENS = 400_000  # of the texts and bags of a sample: a long text takes as long as many short ones
-_AT_ONCE = 2**15  # rows hashed at a time: their hashes stay in the cache
+_AT_ONCE = 2**15  # rows hashed at a time, by one thread
 _LETTERS = 20  # different letters that a full sample has at least: rows of one signature may be one in so many
 _UNBOUNDED = np.uint64(2**64 - 1)
+_WIDER = 4  # times as many rows are looked at where too few of them are different
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
 ROWS_IF_RARE = 12_000  # where a class is rare, few of the other rows tell how often they are like its rows
@@ -47,7 +49,8 @@ _RARE_PART = 5  # a class is rare if a sample without regard to classes has unde
 class SampledRows:
     """Different rows in order of their signatures and hashes.
 
-    counts: how often each occurred, 0 where rows with this hash differ; weights: of one such row.
+    counts: how often each occurred, 0 where rows with this hash differ; weights: of one such row. The cells of row i
+    are those of row places[i] of a table, or of row i: they are copied only when they are needed (`table`).
     """
 
     hashes: Hashes
@@ -56,16 +59,27 @@ class SampledRows:
     labels: list[Any]
     weights: NDArray[np.float64]
     n_tokens: NDArray[np.int64]
-    table: Table
+    cells: Table
+    places: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @cached_property
+    def table(self) -> Table:
+        """The cells of the rows."""
+        return self.cells if self.places is None else self.cells.take(self.places)
+
+    def with_own_cells(self) -> SampledRows:
+        """The same rows, without the table that their cells are in."""
+        return self if self.places is None else replace(self, cells=self.table, places=None)
 
     def take(self, rows: NDArray[np.int64]) -> SampledRows:
         """Some of the rows."""
         labels = [self.labels[i] for i in rows.tolist()]
         arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
-        return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.table.take(rows))
+        places = rows if self.places is None else self.places[rows]
+        return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.cells, places)
 
     def select(self, limit: int, if_rare: int = 0) -> SampledRows:
         """The rows of a sample of `limit` rows: those of rare classes take the place of the last others.
@@ -137,30 +151,32 @@ class _SampleSelection:
 
     def __init__(self, signatures: Hashes, codes: NDArray[np.int64], n_tokens: NDArray[np.int64], limit: int) -> None:
         self._signatures, self._codes = signatures, codes
-        self._most_rare: int | None = None  # rows that every class may have; None: all rows are kept
-        self.has_rare_class = False
+        self.has_rare_class = self._is_full = False  # full: whether other rows can be in the place of those kept
         n, n_classes = len(signatures), int(codes.max(initial=0)) + 1
         if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
             self.kept = self._base = np.arange(n)
-            self._is_rare = np.ones(n, bool)
             return
         first = np.flatnonzero(np.append(True, signatures[1:] != signatures[:-1]))
         rank = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))  # among the rows of the same signature
         allowed = np.flatnonzero(rank < max(limit // _LETTERS, 1))
         within = int(np.searchsorted(np.cumsum(n_tokens[allowed]), _TOKENS, side="right"))
         self._base = allowed[: min(limit, max(_LEAST, within))]
+        self._is_full = len(self._base) == limit or len(self._base) < len(allowed)
         by_class = allowed[np.argsort(codes[allowed], kind="stable")]
         start = np.searchsorted(codes[by_class], codes[by_class])  # where the class of a row begins
         tokens = np.concatenate([[0], np.cumsum(n_tokens[by_class])])
         share = 2 * n_classes
-        self._most_rare = limit // share
-        is_rare = np.arange(len(by_class)) - start < self._most_rare
+        most_rare = limit // share  # rows that every class may have
+        is_rare = np.arange(len(by_class)) - start < most_rare
         is_rare &= tokens[1:] - tokens[start] <= _TOKENS // share
         self._is_rare = np.zeros(n, bool)
         self._is_rare[by_class[is_rare]] = True
-        self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
+        self._full_classes = np.unique(codes[by_class[~is_rare]])  # that may have no more rows
+        is_kept = self._is_rare.copy()
+        is_kept[self._base] = True
+        self.kept = np.flatnonzero(is_kept)
         in_base, in_all = (np.bincount(codes[rows], minlength=n_classes) for rows in (self._base, self.kept))
-        self.has_rare_class = bool(((in_base < self._most_rare / _RARE_PART) & (in_base < in_all)).any())
+        self.has_rare_class = bool(((in_base < most_rare / _RARE_PART) & (in_base < in_all)).any())
 
     def within_limit(self) -> NDArray[np.int64]:
         """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
@@ -173,11 +189,10 @@ class _SampleSelection:
     def bounds(self, n_classes: int) -> Hashes:
         """By class the signature beyond which no row can be kept, (n_classes,)."""
         result = np.full(n_classes, _UNBOUNDED)
-        if self._most_rare is not None:
+        if self._is_full:
             last = np.full(n_classes, self._signatures[self._base[-1]])
             np.maximum.at(last, self._codes[self.kept], self._signatures[self.kept])
-            is_full = np.bincount(self._codes[self.kept], minlength=n_classes) >= self._most_rare
-            result[is_full] = last[is_full]
+            result[self._full_classes] = last[self._full_classes]
         return result
 
 
@@ -205,34 +220,57 @@ class RowSample:
             is_count = (weights == np.floor(weights)) & (weights < _MOST)  # a weight of 3 is the row three times
             copies, own_weights = np.where(is_count, weights, 1.0), np.where(is_count, 1.0, weights)
         counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-        bounds = np.array([self._bounds.get(key, _UNBOUNDED) for key in keys] or [_UNBOUNDED], np.uint64)
-        rows, hashes, signatures = _smallest(RowHashes(batch, keys, own_weights), codes, counted, self._kept, bounds)
-        if not len(rows):
+        if not counted.any():
             return
-        order = _order(hashes, signatures)
-        rows, hashes, signatures = rows[order], hashes[order], signatures[order]
-        is_first = _is_first(hashes)
-        group, first = np.cumsum(is_first) - 1, np.flatnonzero(is_first)
+        hashes, signatures = _hash_rows(RowHashes(batch, keys, own_weights), len(codes))
+        bounds = np.array([self._bounds.get(key, _UNBOUNDED) for key in keys], np.uint64)
+        rows, group = self._draw(batch, hashes, signatures, counted, bounds)
         counts = np.bincount(group, weights=None if copies is None else copies[rows]).astype(np.int64)
         columns: list[Column] = [*batch.columns.values(), *batch.sources.values(), Codes(codes, keys)]
         columns += [] if own_weights is None else [Reals(own_weights)]
         counts[differing_groups(columns, rows, group)] = 0
-        first, used = rows[first], first
-        tokens = _n_tokens(batch, first)
-        kept = _SampleSelection(signatures[used], codes[first].astype(np.int64), tokens, self._kept).kept
-        first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
+        first = rows[np.append(True, group[1:] != group[:-1])] if len(rows) else rows
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
         used_cells = {name: table.columns[name] for name in names}  # without the label and columns that are not used
-        cells = Table(table.n_rows, used_cells, table.origin, table.rows).take(first)
+        cells = Table(table.n_rows, used_cells, table.origin, table.rows)
         own_weights = np.ones(len(first)) if own_weights is None else own_weights[first]
-        self._parts.append(SampledRows(hashes[used], signatures[used], counts, labels, own_weights, tokens, cells))
+        tokens = _n_tokens(batch, first)
+        self._parts = [part.with_own_cells() for part in self._parts]  # at most one part refers to a whole batch
+        self._parts.append(
+            SampledRows(hashes[first], signatures[first], counts, labels, own_weights, tokens, cells, first)
+        )
         self._shrink()
+
+    def _draw(
+        self, batch: Batch, hashes: Hashes, signatures: Hashes, counted: Booleans, bounds: Hashes
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All copies of the rows that can be in the sample, in order, and the number of each among the different rows.
+
+        bounds: by class, of the rows before. Rows are looked for among as few as will do if most rows are different,
+        then among more of them.
+        """
+        codes = batch.labels.codes
+        within = np.minimum(bounds, _expected_bounds(codes[counted], len(bounds), self._kept))
+        while True:
+            rows = np.flatnonzero(counted & (signatures <= within[codes]))
+            rows = rows[_order(hashes[rows], signatures[rows])]
+            is_first = _is_first(hashes[rows])
+            first = rows[is_first]
+            tokens = _n_tokens(batch, first)
+            selection = _SampleSelection(signatures[first], codes[first].astype(np.int64), tokens, self._kept)
+            if ((selection.bounds(len(bounds)) <= within) | (within == bounds)).all():
+                break
+            within = np.where(within < bounds // _WIDER, within * _WIDER, bounds)
+        number = np.full(len(first), -1)
+        number[selection.kept] = np.arange(len(selection.kept))
+        group = number[np.cumsum(is_first) - 1]
+        return rows[group >= 0], group[group >= 0]
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
         kept = self.kept_rows()
-        return None if kept is None else kept.select(self._limit, self._kept).without_collisions()
+        return None if kept is None else kept.select(self._limit, self._kept).without_collisions().with_own_cells()
 
     def kept_rows(self) -> SampledRows | None:
         """All rows that can be in this sample or in one that it becomes a part of."""
@@ -300,39 +338,20 @@ def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return result
 
 
-def _smallest(
-    hashes_of: RowHashes, codes: NDArray[np.int32], counted: Booleans, limit: int, bounds: Hashes
-) -> tuple[NDArray[np.int64], Hashes, Hashes]:
-    """All counted rows that can be in a sample, some more, and their hashes and signatures; bounds: by class.
+def _hash_rows(hashes_of: RowHashes, n_rows: int) -> tuple[Hashes, Hashes]:
+    """The hashes and signatures of all rows; the same array twice where no row has a long text."""
+    parts = in_threads(hashes_of, n_rows, size=_AT_ONCE)
+    hashes = np.concatenate([part for part, _ in parts])
+    is_same = all(part is signatures for part, signatures in parts)
+    return hashes, hashes if is_same else np.concatenate([signatures for _, signatures in parts])
 
-    Rows are hashed a few at a time; a row that is beyond what its class has so far is dropped at once.
+
+def _expected_bounds(codes: NDArray[np.int32], n_classes: int, limit: int) -> Hashes:
+    """By class the signature below which enough rows for a sample of `limit` rows lie, if all rows are different.
+
+    How many lie below a signature varies by the square root of their number: six times as much is all but certain.
     """
-
-    def search(start: int, stop: int) -> tuple[NDArray[np.int64], Hashes, Hashes]:
-        rows, hashes, signatures = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint64)
-        most, full = bounds.copy(), 4 * limit
-        for first, last in split(stop - start, _AT_ONCE):
-            some = slice(start + first, start + last)
-            some_hashes, signs = hashes_of(some.start, some.stop)
-            here = np.flatnonzero((signs <= most.max()) & counted[some])
-            here = here[signs[here] <= most[codes[some][here]]]
-            rows, hashes = np.append(rows, here + some.start), np.append(hashes, some_hashes[here])
-            signatures = np.append(signatures, signs[here])
-            if len(hashes) > full:
-                order = _order(hashes, signatures)
-                different = order[_is_first(hashes[order])]
-                selection = _SampleSelection(
-                    signatures[different],
-                    codes[rows[different]].astype(np.int64),
-                    np.zeros(len(different), np.int64),
-                    limit,
-                )
-                most = np.minimum(most, selection.bounds(len(most)))
-                kept = np.isin(hashes, hashes[different[selection.kept]])
-                rows, hashes, signatures = rows[kept], hashes[kept], signatures[kept]
-                full = 4 * max(limit, len(hashes))  # where few rows are different, most of them stay
-        return rows, hashes, signatures
-
-    parts = in_threads(search, len(counted))
-    rows, hashes, signatures = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return rows, hashes, signatures
+    of_class = np.bincount(codes, minlength=n_classes)
+    rare = limit // (2 * n_classes)  # of the rows of each class
+    share = np.maximum((limit + 6 * limit**0.5) / max(len(codes), 1), (rare + 6 * rare**0.5) / np.maximum(of_class, 1))
+    return np.where(share < 0.5, (np.minimum(share, 0.5) * 2.0**64).astype(np.uint64), _UNBOUNDED)
