@@ -147,7 +147,8 @@ LAYOUTS = ("spread", "backwards", "fortran", "unaligned", "read-only", "repeated
 # Results that are not defined: such numbers cannot come from data, and to look for them would cost more than the work.
 UNDEFINED = {
     "add_event_row": "terms",
-    "add_events": "shape",
+    "add_events": "shape weights",
+    "add_laplace": "k n_values",
     "add_normal": "inverse mean mean_low units",
     "add_normal_leave_one_out": "moments",
     "add_one_dependence": "pair single",
@@ -192,7 +193,8 @@ class Call:
             # a second change of one argument may not fit the first
             with contextlib.suppress(ValueError, IndexError, TypeError, AttributeError, OverflowError):
                 arguments[name] = CHANGES[self.kernel][name][change](arguments[name])
-        return arguments
+        # NumPy's single dates have a buffer without strides, which nanobind 3.1 does not expect: it crashes
+        return {name: value.item() if isinstance(value, np.datetime64) else value for name, value in arguments.items()}
 
     @property
     def changes_type(self) -> bool:

@@ -45,7 +45,7 @@ def outcome(module: Any, call: Call) -> Any:
             returned = getattr(module, kernel)(*arguments.values())
     except _REFUSED as error:
         return error
-    except (ValueError, IndexError, AttributeError) as error:
+    except (ValueError, IndexError, AttributeError, ZeroDivisionError) as error:
         if module is reference and (call.is_undefined or call.changes_layout):
             return error  # it leaves most types to NumPy
         raise

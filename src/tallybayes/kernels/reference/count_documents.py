@@ -59,7 +59,7 @@ def sum_documents(
     (True, [[5, 1], [2, 1]], [[0, 6], [0, 3]], [4, 2])
     """
     row = np.repeat(np.arange(len(codes)), np.diff(indptr))
-    there = (codes >= first) & (codes < last)
+    there = (codes >= max(first, 0)) & (codes < last)
     kept, code = there[row], codes[row].astype(np.int64)
     cells, group = np.unique(indices[kept].astype(np.int64) << 24 | code[kept], return_inverse=True)
     parts = (amounts.astype(np.int64), np.ones(len(amounts), np.int64), log_amounts(indptr, amounts, unit))
