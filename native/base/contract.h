@@ -37,7 +37,7 @@ struct Refused {
 // tokens and groups fit into 31 bits. So the bytes of a table of two sizes are a number of 64 bits.
 constexpr int64_t MOST_CLASSES = 1 << 24, MOST = INT32_MAX;
 
-constexpr int64_t MOST_DIGITS = 1 << 16; // far more than the exponents of doubles and of their squares need
+constexpr int64_t MOST_PLACES = 1 << 20; // of digits: far more than the exponents of doubles and their squares need
 
 // Adds to a counter as NumPy does: what is too large for 64 bits begins again from the other end.
 inline void add_wrapping(int64_t &counter, int64_t n) {
@@ -139,9 +139,8 @@ class Contract {
         if (exponent < -1022 || exponent > 1022)
             refuse("units within the exponents of doubles, -1022 to 1022", exponent);
     }
-    static void lowest_digit(const char *name, int64_t low) {
-        if (low < -MOST_DIGITS || low > MOST_DIGITS)
-            refuse(std::string(name) + " from -65536 to 65536, the place of the lowest digit", low);
+    static void lowest_place(int64_t low) {
+        if (low < -MOST_PLACES || low > MOST_PLACES) refuse("a lowest place within 2**20 digits", low);
     }
     static void sign(int64_t sign) {
         if (sign != 1 && sign != -1) refuse("a sign of 1 or -1", sign);

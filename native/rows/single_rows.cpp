@@ -190,11 +190,10 @@ struct ClassDigits {
     Py_ssize_t code;
     int64_t low, width;
 
-    ClassDigits(const char *name, nb::handle object, int64_t code, const char *low_name, int64_t low,
-                Contract &contract)
+    ClassDigits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
         : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
         if (width < 1) refuse("sums of at least one digit", width);
-        Contract::lowest_digit(low_name, low);
+        Contract::lowest_place(low);
         if (digits.strides[2] != sizeof(int64_t) && width > 1)
             throw nb::type_error("digits one behind the other are expected");
         contract.array(name, digits, {COLUMNS, CLASSES, width});
@@ -243,8 +242,7 @@ bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int6
     const View<const double> row(values, 1);
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
-    const ClassDigits x_digits("x", x, code, "x_low", x_low, contract),
-        xx_digits("xx", xx, code, "xx_low", xx_low, contract);
+    const ClassDigits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
     contract.array("values", row, {COLUMNS});
     contract.code(code);
     Contract::sign(sign);
@@ -272,7 +270,7 @@ bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb:
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
     contract.array("x", events, {COLUMNS, CLASSES});
-    const ClassDigits digits("log_factorial", logs, code, "low", low, contract);
+    const ClassDigits digits("log_factorial", logs, code, low, contract);
     contract.array("values", row, {COLUMNS});
     contract.array("terms", terms, {COLUMNS});
     contract.code(code);

@@ -62,12 +62,11 @@ struct CellDigits {
     CellDigits(const char *name, nb::handle array, int64_t low, Contract &contract) : low(low) {
         const View<const int64_t> view(array, 3);
         if (!view.contiguous(3)) throw nb::type_error("digits one behind the other are expected");
-        digits = &view(0, 0, 0), width = view.shape[2];
+        digits = reinterpret_cast<const int64_t *>(view.data), width = view.shape[2];
         if (width < 1) refuse("sums of at least one digit", width);
-        if (low < -MOST_PLACES || low > MOST_PLACES) refuse("a lowest place within 2**20 digits", low);
+        Contract::lowest_place(low);
         contract.array(name, view, {COLUMNS, CLASSES, width});
     }
-    static constexpr int64_t MOST_PLACES = 1 << 20;
     const int64_t *cell(int64_t i) const { return digits + i * width; }
     TrimmedDigits trimmed(int64_t i) const { return TrimmedDigits::trimmed(cell(i), width); }
 

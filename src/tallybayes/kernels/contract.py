@@ -27,7 +27,7 @@ __all__ = ["checked"]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _NUMBERS = {"n_classes": "classes", "n_tokens": "tokens", "n_groups": "groups"}
-_MOST_CLASSES, _MOST, _MOST_DIGITS = 2**24, 2**31 - 1, 2**16  # `native/base/contract.h` says why
+_MOST_CLASSES, _MOST, _MOST_PLACES = 2**24, 2**31 - 1, 2**20  # `native/base/contract.h` says why
 
 
 def checked(declaration: str) -> Callable[[Kernel], Kernel]:
@@ -231,10 +231,10 @@ class _Contract:
         if not 0 < value < 1:
             raise DataError(f"{name} between 0 and 1", got=value)
 
-    def lowest_digit(self, name: str, value: int, _: int) -> None:
+    def lowest_place(self, name: str, value: int, _: int) -> None:
         """The place of the lowest digit of exact sums."""
-        if not -_MOST_DIGITS <= value <= _MOST_DIGITS:
-            raise DataError(f"{name} from -{_MOST_DIGITS} to {_MOST_DIGITS}, the place of the lowest digit", got=value)
+        if not -_MOST_PLACES <= value <= _MOST_PLACES:
+            raise DataError("a lowest place within 2**20 digits", got=value)
 
     def sign(self, name: str, value: int, _: int) -> None:
         """Whether a row is added or taken away."""

@@ -261,7 +261,8 @@ class RowSample:
             selection = _SampleSelection(signatures[first], codes[first].astype(np.int64), tokens, self._kept)
             if ((selection.bounds(len(bounds)) <= within) | (within == bounds)).all():
                 break
-            within = np.where(within < bounds // _WIDER, within * _WIDER, bounds)
+            is_repetitive = 2 * len(first) < len(rows)  # then hardly a part of the rows will do
+            within = bounds if is_repetitive else np.where(within < bounds // _WIDER, within * _WIDER, bounds)
         number = np.full(len(first), -1)
         number[selection.kept] = np.arange(len(selection.kept))
         group = number[np.cumsum(is_first) - 1]

@@ -104,7 +104,7 @@ def read_real_columns(rows: Sequence[Any], names: Sequence[Any]) -> tuple[list[F
 
 @checked(
     "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; values: columns; "
-    "x_low, xx_low: | lowest_digit; code: | code classes; sign: | sign"
+    "x_low, xx_low: | lowest_place; code: | code classes; sign: | sign"
 )
 def add_real_row(
     n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, values: Floats, code: int, sign: int
@@ -147,7 +147,7 @@ def _after(digits: Integers, low: int, part: Digits, code: int, sign: int) -> In
 
 
 @checked(
-    "n, x: columns, classes; log_factorial: columns, classes, width; low: | lowest_digit; values, terms: columns; "
+    "n, x: columns, classes; log_factorial: columns, classes, width; low: | lowest_place; values, terms: columns; "
     "code: | code classes; sign: | sign"
 )
 def add_event_row(
