@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tallybayes as tb
-from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.label_spec import LabelBins
 from tallybayes.errors import DataError, DataWarning, ParameterError
 
 

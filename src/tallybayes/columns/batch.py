@@ -19,20 +19,30 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.key_form import KeyForm
-from tallybayes.columns.label import Labels, find_labels, find_weights, label_column
+from tallybayes.columns.label import Labels
+from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.date_cells import read_dates
 from tallybayes.columns.readers.date_reader import UnreadDates, part_of
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import as_codes_like
-from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.number_reader import NumberReader, as_reals
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
 from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
+from tallybayes.errors import DataError, ParameterError
 from tallybayes.tables.source import Kind
-from tallybayes.tables.table import Raw, Table
+from tallybayes.tables.table import Raw, Table, raw_column
 
-__all__ = ["Batch", "columns_to_read", "encode_columns", "encode_inputs", "read_batch", "with_date_parts"]
+__all__ = [
+    "Batch",
+    "columns_to_read",
+    "encode_columns",
+    "encode_inputs",
+    "find_weights",
+    "read_batch",
+    "with_date_parts",
+]
 
 KnownKey = Callable[[str], Any]  # one category learned so far in a column, or None
 
@@ -134,16 +144,35 @@ def read_batch(
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
-    apart: set[str | None] = {weight} if isinstance(weight, str) else set()
-    apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
+    apart: set[str | None] = {label_column(label, table.columns)[0], weight if isinstance(weight, str) else None}
     derived = schema.derived
     names = [n for n in schema.families if n in table.columns and n not in apart and n not in derived]
     encoder = _Encoder(table, schema, Purpose.LEARN, {}, known_key, apart)
-    more = {None: partial(find_labels, table, label, schema, known=known)}
+    more = {None: partial(schema.label_spec.read, table, label, known=known)}
     columns, others = encoder.encode(names, more)
     labels = others.pop(None)
     sources = {name: column for (name, _), column in others.items() if name not in columns}
     return Batch(table.n_rows, columns, labels, weights, sources)
+
+
+def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
+    """Row weights: a column by name, an array, or None. Finite and not negative."""
+    if weight is None:
+        return None
+    name = weight if isinstance(weight, str) else "weight"
+    if isinstance(weight, str) and weight not in table.columns:
+        raise DataError("the weight column in the data", got=sorted(table.columns), column=weight)
+    if not isinstance(weight, str) and np.ndim(weight) == 0 and not hasattr(weight, "__len__"):
+        raise ParameterError("a column name or an array of weights", got=weight)
+    raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
+    if len(raw) != table.n_rows:
+        raise DataError(f"{table.n_rows} weights, one per row", got=len(raw))
+    values = as_reals(name, raw).values.astype(np.float64)
+    bad = ~((values >= 0) & (values < np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError("a weight (a finite number that is not negative)", got=values[row], column=name, row=row)
+    return values
 
 
 class _Encoder:

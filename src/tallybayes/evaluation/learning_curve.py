@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import Labels, find_labels
+from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
@@ -114,9 +114,9 @@ class _LabelledRows:
         tables = []
         for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.work_on_good_rows(table, partial(_fit, empty, label)):
-                tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
+                tables.append(part.take(np.flatnonzero(empty.schema.label_spec.read(part, label).codes >= 0)))
         table = concatenate_tables(tables)
-        labels = find_labels(table, label, empty.schema)
+        labels = empty.schema.label_spec.read(table, label)
         if len(labels.keys) < 2:
             check_value(_fit(empty, label, table), label, source)
             raise DataError("rows of at least two classes", got=labels.keys)

@@ -16,7 +16,6 @@ from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.columns.batch import encode_columns, with_date_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_spec import ColumnSpec, Status
-from tallybayes.columns.label import find_labels
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
@@ -60,7 +59,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
 
 def _encode(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
-    codes = find_labels(head, label, schema).codes
+    codes = schema.label_spec.read(head, label).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
     rows = TableSource(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()

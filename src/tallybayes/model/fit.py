@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.label import label_column
+from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
@@ -67,11 +67,11 @@ def finish_fit(
 def check_value(model: Model, label: Any, source: Source) -> None:
     """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight has no rows."""
     _check_class_weight(model)
-    if not isinstance(label, str) or model.classes != [False]:
+    if model.classes != [False]:
         return
     head = source.head()
     column, value = label_column(label, head.columns)
-    if value is None or column not in head.columns:
+    if column is None or value is None or column not in head.columns:
         return
     values = [str(key) for key in sort_keys(as_codes(column, head.columns[column]).keys)]
     hint = did_you_mean(value, values) or f"its values are {shorten(values, 200)}"

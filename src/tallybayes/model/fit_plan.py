@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.arrays.column import Codes
-from tallybayes.columns.inference import Inference
-from tallybayes.columns.label import label_column
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.model.column_plan import plan_columns
@@ -51,17 +52,16 @@ class FitPlan:
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         label, sample_weight = _names(label, sample_weight, known, source.head())
-        schema = plan_columns(source.head(), label, sample_weight, settings, **columns)
-        schema.missing = source.missing
-        same = known if known is not None and known.label == schema.label else None  # of the same label
-        schema.bins = same.bins if same is not None else None
+        specs = plan_columns(source.head(), label, sample_weight, settings, **columns)
+        name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
+        same = known.label_spec if known is not None and known.label == name else None  # of the same label
+        label_spec = same or LabelSpec(name)
         if settings.infer == "data" or bins is not None:
-            cells = _first_cells(schema, source, label)
-            plan_label(schema, source, label, bins, cells=cells)
-            if known is None:
-                _add_key_forms(schema, cells, settings.inference)
-        if same is not None:
-            schema.label_form = same.label_form
+            cells = _first_cells(specs, source, label)
+            label_spec = plan_label(same, source, label, bins, cells=cells)
+            for column in cells.keys() & specs.keys() if known is None else ():
+                specs[column] = settings.inference.with_key_form(specs[column], cells[column])
+        schema = Schema(label_spec, specs, weight, source.missing)
         if dependence == "one":
             schema = with_one_dependence(schema, source, label)
         return cls(schema, settings, label, sample_weight, column_weights)
@@ -88,20 +88,13 @@ def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -
     return label, sample_weight
 
 
-def _first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
+def _first_cells(specs: Mapping[str, ColumnSpec], source: Source, label: Any) -> dict[str, Raw]:
     """The label and the columns of categories in the first rows, in the types in which they are learned.
 
     Of a text file the first rows hold numbers where cells look like numbers, but labels and categories are learned as
     the texts that they are: `Table.texts`.
     """
     head = source.head()
-    names = [name for name, family in schema.families.items() if family.column is Codes]
-    names += [label_column(label, head.columns)[0]] if isinstance(label, str) else []
-    return {name: head.texts.get(name, head.columns[name]) for name in names if name in head.columns}
-
-
-def _add_key_forms(schema: Schema, cells: dict[str, Raw], inference: Inference) -> None:
-    """Put the forms in which categories are written into a schema."""
-    for name, raw in cells.items():
-        if name in schema.columns:
-            schema.columns[name] = inference.with_key_form(schema.columns[name], raw)
+    names: set[str | None] = {name for name, spec in specs.items() if spec.family and spec.family.column is Codes}
+    names |= {label_column(label, head.columns)[0]}
+    return {name: head.texts.get(name, raw) for name, raw in head.columns.items() if name in names}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import positions
-from tallybayes.columns.label import find_weights
+from tallybayes.columns.batch import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
-from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.batch import columns_to_read, find_weights
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import Labels, find_weights
+from tallybayes.columns.label import Labels
 from tallybayes.errors import Described, ForgetError, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.families.leave_one_out_scores import never_learned

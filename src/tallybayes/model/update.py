@@ -81,8 +81,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
         if not spec.is_undecided
         and not (name in theirs and is_open(spec.family, left.settings, name) and theirs[name].family != spec.family)
     }
-    schema = left.schema.copy()
-    schema.columns = {**mine, **theirs, **kept}
+    schema = left.schema.with_columns({**mine, **theirs, **kept})
     for name in mine.keys() & theirs.keys():
         readers = mine[name].reader, theirs[name].reader
         if readers[0].is_whole != readers[1].is_whole and _are_decided(mine[name], theirs[name]):
@@ -169,6 +168,5 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     }
     parts = [schema.columns[name].reader.part for name in used if name in schema.columns]
     dates = {part.column for part in parts if part is not None}
-    result = schema.copy()
-    result.columns = {name: spec for name, spec in schema.columns.items() if name not in new or name in used | dates}
-    return result
+    kept = {name: spec for name, spec in schema.columns.items() if name not in new or name in used | dates}
+    return schema.with_columns(kept)

@@ -99,8 +99,7 @@ class ModelState:
         }
         settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
-            schema = schema.copy()
-            schema.columns = {name: spec for name, spec in schema.columns.items() if name not in derived}
+            schema = schema.with_columns({name: spec for name, spec in schema.columns.items() if name not in derived})
             kept = {family.counted for family in schema.families.values()}
             blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
             statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)

@@ -44,7 +44,7 @@ def same_settings(left: Settings, right: Settings) -> bool:
 
 def _without_notes(schema: Schema) -> Schema:
     columns = {name: _reading(spec) for name, spec in schema.columns.items() if not spec.is_undecided}
-    return replace(schema, columns=columns)
+    return schema.with_columns(columns)
 
 
 def _reading(spec: ColumnSpec) -> ColumnSpec:

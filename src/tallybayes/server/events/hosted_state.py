@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.arrays.column import Codes
-from tallybayes.columns.label import label_column
+from tallybayes.columns.label_spec import label_column
 from tallybayes.errors import DataError
 from tallybayes.io.read import to_source
 from tallybayes.model.label_plan import label_notes
