@@ -24,14 +24,8 @@ from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
-from tallybayes.model.learning_steps import (
-    Weighting,
-    learn_and_sample,
-    sample_for,
-    set_column_weights,
-    with_text_selection,
-)
+from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.state.column_weights import Weighting
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenate_tables
@@ -77,7 +71,7 @@ def compare(
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
     source, fits = plan_fits(data, label, options, "to compare models")
-    label = fits.label
+    label = fits.counting.label
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     rows = _LabelledRows.read(source, empty, label)
@@ -89,7 +83,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nest(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, by_model in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
+        for size, by_model in _evaluate(rows, empty, fits.weights, order, np.flatnonzero(fold == number), steps):
             for model, evaluation in zip(MODELS, by_model, strict=True):
                 evaluations[model, size].append(evaluation)
             done += size

@@ -1,7 +1,12 @@
-"""What `fit` decides before it counts a row: the plan of a model."""
+"""What is decided before a row is counted: the plan of a model, and of a change to one.
+
+Everything that depends on the data before counting is decided here, from the first rows: families, forms of labels and
+categories, cells of derived columns. So no two pieces of the data can decide differently.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,37 +19,35 @@ from tallybayes.errors import ParameterError
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.label_plan import plan_label
-from tallybayes.model.learning_steps import Weighting
 from tallybayes.model.model import Model
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.column_weights import Weighting
+from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
+from tallybayes.storage.plan_content import plan_to_bytes
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["FitPlan"]
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True, eq=False)
-class FitPlan:
-    """The columns of a model and how their cells are read, its settings, its label, and how columns are weighted.
+class Plan:
+    """How rows are counted, and how their sum becomes a model. Print its `schema`.
 
-    label, sample_weight: names of columns, or arrays.
+    weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
     """
 
-    schema: Schema
-    settings: Settings
-    label: Any
-    sample_weight: Any = None
-    column_weights: Weighting = None
+    counting: CountingPlan
+    weights: Weighting = None
 
     @classmethod
-    def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> FitPlan:
-        """The plan for a source, from its first rows and the options of `fit`."""
+    def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
+        """The plan to fit a model to a source, from its first rows and the options of `fit`."""
         values = complete(options)
-        column_weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
+        weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
         del values["preset"]  # which has filled in others
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
@@ -64,16 +67,25 @@ class FitPlan:
         schema = Schema(label_spec, specs, weight, source.missing)
         if dependence == "one":
             schema = with_one_dependence(schema, source, label)
-        return cls(schema, settings, label, sample_weight, column_weights)
+        return cls(CountingPlan(schema, settings, label, sample_weight), weights)
 
     @property
-    def counting(self) -> CountingPlan:
-        """How the rows are counted."""
-        return CountingPlan(self.schema, self.settings, self.label, self.schema.weight)
+    def schema(self) -> Schema:
+        """The family of every column and the reason for it."""
+        return self.counting.schema
 
     def empty_model(self) -> Model:
         """A model that has not learned a row yet."""
-        return Model(ModelState(self.schema, self.settings))
+        return Model(ModelState(self.schema, self.counting.settings))
+
+    def to_bytes(self) -> bytes:
+        """The plan for `engines.partial`; label and weight are names of columns."""
+        return plan_to_bytes(self.counting, draws=isinstance(self.weights, str))
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its bytes, which every partial sum carries."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
 
 
 def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:

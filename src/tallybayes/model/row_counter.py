@@ -16,8 +16,7 @@ from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.number_inference import tell_doubts, with_readings
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tables.source import Source, TableSource

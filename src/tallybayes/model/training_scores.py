@@ -27,8 +27,7 @@ from tallybayes.io.read import to_source
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_sample import RowSample

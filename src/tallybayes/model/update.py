@@ -11,7 +11,7 @@ from tallybayes.columns.column_spec import ColumnSpec, Origin
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
-from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting import CountedRows
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants

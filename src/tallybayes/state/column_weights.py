@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tallybayes.families.family import Family, Floats
 from tallybayes.families.predictive import Correction
 from tallybayes.state.value_correction import ValueCorrection
 
-__all__ = ["ColumnWeights", "weight_range"]
+__all__ = ["ColumnWeights", "Weighting", "weight_range"]
 
 Weight = float | Mapping[Any, float]  # one for all classes, or one for each
 
@@ -141,6 +141,9 @@ class ColumnWeights:
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
+
+
+Weighting = Literal["auto"] | ColumnWeights | None  # the option of `fit`: to be fitted, given, or none
 
 
 def weight_range(weight: Weight) -> str:

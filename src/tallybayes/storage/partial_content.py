@@ -24,7 +24,7 @@ from tallybayes.arrays.column import Bag
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, TallyError, shorten
-from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting import CountedRows
 from tallybayes.state.row_sample import RowSample, SampledRows
 from tallybayes.state.text_samples import DocumentSample, TextSamples
 from tallybayes.storage.cell_content import cells_from_bytes, cells_to_bytes

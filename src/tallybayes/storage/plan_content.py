@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.arrays.column import Codes
-from tallybayes.errors import FileError, ParameterError, TallyError, shorten
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.errors import FileError, TallyError, shorten
+from tallybayes.state.counting import CountingPlan
 from tallybayes.storage.container import object_of, pack, unique, unpack
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.storage.schema_content import schema_from_json, schema_to_json, settings_from_json, settings_to_json
@@ -26,9 +26,6 @@ _NAMES = ("content", "schema", "settings", "label", "weight", "learns", "draws",
 
 def plan_to_bytes(plan: CountingPlan, *, draws: bool) -> bytes:
     """Serialise a plan; draws: whether a sample of the rows is drawn. Label and weight must be names of columns."""
-    for name in (plan.label, plan.weight):
-        if not isinstance(name, str | None):
-            raise ParameterError("label and weight as names of columns", got=type(name))
     columns = [name for name, family in plan.schema.families.items() if family.column is Codes]
     keys = {name: plan.key_of(name) for name in columns}
     try:

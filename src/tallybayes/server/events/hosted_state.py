@@ -27,8 +27,7 @@ from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.server.events.event import Event
 from tallybayes.server.events.event_rows import EventData, read_rows
 from tallybayes.server.events.known_values import GroupTypes, KnownValues
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.text_samples import TextSamples
 
