@@ -12,8 +12,8 @@ from typing import Any
 
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
+from tallybayes.columns.inference import tell_doubts, tell_none, with_readings
 from tallybayes.columns.label_spec import check_label, label_column
-from tallybayes.columns.number_inference import tell_doubts, tell_none, with_readings
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import DateReader, part_name
 from tallybayes.columns.schema import Schema

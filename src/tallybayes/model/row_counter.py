@@ -12,8 +12,8 @@ from typing import Any
 from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
 from tallybayes.columns.column_spec import Origin
+from tallybayes.columns.inference import tell_doubts, with_readings
 from tallybayes.columns.label_spec import label_column
-from tallybayes.columns.number_inference import tell_doubts, with_readings
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.state.counting import CountedRows, CountingPlan

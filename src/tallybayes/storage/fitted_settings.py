@@ -14,11 +14,10 @@ import numpy as np
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import shorten
 from tallybayes.state.calibration import Calibration
-from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.column_weights import ColumnWeights, ValueCorrection
 from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
-from tallybayes.state.value_correction import ValueCorrection
 from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require

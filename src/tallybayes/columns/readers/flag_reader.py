@@ -15,8 +15,7 @@ from tallybayes.cells.key_form import as_boolean
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.columns.readers.number_reader import number_format, parse_text, to_reals
-from tallybayes.columns.readers.raw_cells import unwrap
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts, unwrap
 from tallybayes.errors import DataError
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw

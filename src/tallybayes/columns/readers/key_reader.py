@@ -21,8 +21,7 @@ from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
 from tallybayes.cells.arrow import combine_chunks, text_buffers, texts_at, to_list, to_numpy
 from tallybayes.cells.key_form import KeyForm, to_key_type
-from tallybayes.columns.readers.raw_cells import unwrap
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts, unwrap
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Raw

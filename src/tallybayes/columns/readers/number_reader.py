@@ -15,8 +15,15 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.cells.unread_numbers import UnreadNumbers
-from tallybayes.columns.readers.raw_cells import text_of, unwrap, wrong_type
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.reader import (
+    ReadContext,
+    Reader,
+    check_column,
+    check_facts,
+    text_of,
+    unwrap,
+    wrong_type,
+)
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_missing, is_number, plain_reals
 from tallybayes.tables.source import Kind
