@@ -32,6 +32,7 @@ from tallybayes.tally import Tally
 __all__ = [
     "UNREAD",
     "DatePart",
+    "Fact",
     "Purpose",
     "ReadContext",
     "Reader",
@@ -79,6 +80,26 @@ class DatePart(NamedTuple):
     part: str
 
 
+class Fact(NamedTuple):
+    """A fact about a reader in files: its name there, the attribute, and how its values are written and read."""
+
+    name: str
+    attribute: str
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+    @classmethod
+    def switch(cls, name: str, attribute: str, meaning: str) -> Fact:
+        """A fact that is true or false."""
+
+        def read(value: Any) -> bool:
+            if not isinstance(value, bool):
+                raise ParameterError(f"true or false: {meaning}", got=value)
+            return value
+
+        return cls(name, attribute, bool, read)
+
+
 class Reader(ABC):
     """How the cells of a column become what its family counts.
 
@@ -87,6 +108,7 @@ class Reader(ABC):
 
     kind: ClassVar[str]  # its name in files
     column: ClassVar[type[Column] | None]  # what it gives; None: it is not read by itself
+    facts: ClassVar[tuple[Fact, ...]] = ()  # what is written about it in files, where it is unusual
 
     format: NumberFormat | None = None  # how cells of text are read as numbers, unless they are plain
     is_whole: bool = False  # whether the first rows hold whole numbers only: samples are whole numbers then
@@ -120,26 +142,23 @@ class Reader(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind, and what is unusual, as plain values."""
-        return {"kind": self.kind}
+        values = [(fact, getattr(self, fact.attribute)) for fact in self.facts]
+        unusual = {fact.name: fact.write(value) for fact, value in values if value not in (None, False)}
+        return {"kind": self.kind, **unusual}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts)
-        return cls()
+        check_facts(cls, facts, *(fact.name for fact in cls.facts))
+        values = [(fact, facts.get(fact.name, getattr(Reader, fact.attribute))) for fact in cls.facts]
+        return cls(**{fact.attribute: fact.read(value) for fact, value in values})
 
 
-def check_facts(
-    reader: type[Reader], facts: Mapping[str, Any], *names: str, switches: Mapping[str, str] | None = None
-) -> None:
-    """Refuse facts that a reader does not have, and switches that are neither true nor false."""
-    switches = switches or {}
-    known = ("kind", *names, *switches)
+def check_facts(reader: type[Reader], facts: Mapping[str, Any], *names: str) -> None:
+    """Refuse facts that a reader does not have."""
+    known = ("kind", *names)
     if unknown := facts.keys() - set(known):
         raise ParameterError(f"facts of a reader of kind {reader.kind} ({', '.join(known)})", got=sorted(unknown))
-    for name, meaning in switches.items():
-        if not isinstance(facts.get(name, False), bool):
-            raise ParameterError(f"true or false: {meaning}", got=facts[name])
 
 
 @dataclass(frozen=True)
