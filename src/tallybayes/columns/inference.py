@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tallybayes import kernels
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.known_order import known_order
@@ -103,20 +102,13 @@ class Inference:
 
     def with_key_form(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
         """A column of categories with the form of those in the first rows; a form that is known stays."""
-        if (
-            self.by_type
-            or spec.family is None
-            or not isinstance(spec.reader, KeyReader)
-            or spec.reader.form is not None
-        ):
+        has_keys = spec.family is not None and isinstance(spec.reader, KeyReader)
+        if self.by_type or not has_keys or spec.reader.form is not None:
             return spec
         try:
-            column = as_codes(spec.name, raw[:SAMPLE])
+            form = KeyForm.of(list(as_codes(spec.name, raw[:SAMPLE]).key_counts()))
         except DataError:  # learning names the row, or skips it
             return spec
-        n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
-        kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
-        form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
         return spec if form is None else replace(spec, reader=KeyReader(form))
 
     def with_parts(self, spec: ColumnSpec, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, ColumnSpec]:
@@ -128,10 +120,8 @@ class Inference:
 
 def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
     """The column with an order; a warning if some of its values are outside it, an error if none is known."""
-    column = as_codes(spec.name, raw).with_keys_in_use()
-    place = column.codes.astype(np.int64) - column.origin
-    counts = np.bincount(place[(place >= 0) & (place < len(column.keys))], minlength=len(column.keys))
-    keys = [column.keys[i] for i in np.flatnonzero(counts).tolist()]
+    counts = as_codes(spec.name, raw).key_counts()
+    keys = list(counts)
     if not family.order and not all(map(ValueOrder.is_number, keys)):
         order = known_order({shown(key) for key in keys})
         if order is None:
@@ -142,7 +132,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
         spec = replace(spec, family=family)
     ranks = family.ranking.of_keys(keys)
     if outside := [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]:
-        n_rows = sum(int(counts[list(column.keys).index(key)]) for key in outside)
+        n_rows = sum(counts[key] for key in outside)
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
         text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
         hint = f"families= (--as {spec.name}=ordinal:...) takes an order with all values"

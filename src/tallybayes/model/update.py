@@ -23,7 +23,7 @@ def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
     """The state with counted rows added. Its statistics are changed in place, unless an error is raised."""
     for label in counted.statistics.in_use():
         _check_prior(state, label)
-    statistics = _combine(state.statistics, counted.statistics, 1)
+    statistics = state.statistics.combined(counted.statistics, 1)
     statistics.bound()
     return with_text_selected(
         replace(
@@ -41,7 +41,7 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
-    statistics = _combine(state.statistics, counted.statistics, -1)
+    statistics = state.statistics.combined(counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
     for name in ("column_weights", "token_corrections"):
@@ -112,13 +112,6 @@ def with_text_selected(state: ModelState, *, now: bool | None = None) -> ModelSt
 def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]:
     """What a change could not do exactly."""
     return tuple(dict.fromkeys(note for tally in statistics.blocks.values() for note in tally.change_notes(sign)))
-
-
-def _combine(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
-    labels = merge_keys(statistics.labels, part.labels)
-    result = statistics.aligned(labels)
-    result.add(part.aligned(labels), sign)
-    return result
 
 
 def _check_prior(state: ModelState, label: Any) -> None:

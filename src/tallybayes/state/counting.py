@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallybayes.arrays.axis import merge_keys, rough_kind
+from tallybayes.arrays.axis import rough_kind
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
@@ -89,12 +89,8 @@ class CountedRows:
 
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""
-        if self.statistics.labels or self.statistics.blocks:
-            labels = merge_keys(self.statistics.labels, part.labels)
-            self.statistics = self.statistics.aligned(labels)
-            self.statistics.add(part.aligned(labels), 1)
-        else:
-            self.statistics = part
+        is_first = not (self.statistics.labels or self.statistics.blocks)
+        self.statistics = part if is_first else self.statistics.combined(part, 1)
 
 
 def _check_keys(mine: CountedRows, theirs: CountedRows) -> None:

@@ -31,7 +31,7 @@ from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import shorten
 from tallybayes.families import Family
-from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
+from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, json_text, object_of
@@ -109,9 +109,9 @@ def _order(content: Any) -> Any:
 
 
 def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> GivenProbabilities:
-    classes, features = sort_keys(prior), tuple(schema.families)
+    classes = sort_keys(prior)
     require(len({rough_kind(label) for label in classes}) == 1, "labels of different types")
-    tables = []
+    tables = {}
     for i, (name, family) in enumerate(schema.families.items()):
         require(family.column is Codes, f"column {name!r}: not a table of categories")
         values = read_keys(tensors, f"column{i}.values")
@@ -124,10 +124,8 @@ def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> 
         )
         p = np.exp(np.where(log_p < 1e-8, log_p, np.nan))
         require((np.abs(p.sum(axis=0) - 1) < 1e-8).all(), f"column {name!r}: probabilities do not add up to 1")
-        tables.append((values, log_p))
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
-    return GivenProbabilities(tuple(classes), log_prior, GivenTables(features, len(classes), tuple(tables)))
+        tables[name] = values, log_p
+    return GivenProbabilities.of(prior, tables)
 
 
 def write_total(tensors: Tensors, total: SufficientStatistics, schema: Schema) -> dict[str, Any]:

@@ -92,8 +92,7 @@ def as_codes_like(name: str, column: Codes, like: Any, form: KeyForm | None) -> 
                 raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     places = np.array([*(number[key] for key in keys), -1], np.int32)
-    codes = column.codes.astype(np.int64) - column.origin
-    return Codes(places[np.where((codes < 0) | (codes >= len(keys)), -1, codes)], list(number))
+    return Codes(places[column.places()], list(number))
 
 
 def _to_codes(name: str, raw: Raw) -> Codes:
