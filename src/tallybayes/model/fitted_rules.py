@@ -18,7 +18,6 @@ from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
 from tallybayes.model.learned_rows import LearnedRows
-from tallybayes.model.training_scores import log_proba_of_training_rows, order_rows_for_folds
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -94,6 +93,8 @@ def _scores(
     source, label, n_deals = to_source(data), snapshot.label_or_default(label), 1
     scored: Iterable[tuple[Table, Floats]]
     if leave_one_out:
+        from tallybayes.model.training_scores import log_proba_of_training_rows, order_rows_for_folds
+
         sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
         source, label, sample_weight = as_columns(source, label, sample_weight)
         deals = order_rows_for_folds(snapshot, source, label, sample_weight) if in_deals else [source]
