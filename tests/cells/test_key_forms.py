@@ -128,7 +128,7 @@ def test_the_form_is_in_the_schema_and_in_the_file(tmp_path):
     model = tb.fit({"c": ["no", "yes"] * 30, "y": ["1", "2"] * 30}, label="y")
     model.save(tmp_path / "m.tally")
     loaded = tb.load(tmp_path / "m.tally")
-    assert loaded.schema.label_form == KeyForm(("1",))
+    assert loaded.schema.label_spec.form == KeyForm(("1",))
     assert loaded.schema.columns["c"].reader.form == KeyForm(("no", "yes"))
     assert tb.Schema.from_dict(model.schema.to_dict()) == model.schema
     plain = tb.fit({"c": ["x", "y"] * 30, "y": ["p", "q"] * 30}, label="y").schema.to_dict()

@@ -137,7 +137,7 @@ def test_evaluate_agrees_with_scikit_learn(here):
 
 def test_cross_validation_is_fitting_on_the_other_folds(here):
     from tallybayes.columns.fold_assignment import FoldAssigner
-    from tallybayes.columns.label import find_labels
+    from tallybayes.columns.label_spec import LabelSpec
     from tallybayes.tables.table import to_table
 
     rows = table(here / "pets.csv")
@@ -145,7 +145,7 @@ def test_cross_validation_is_fitting_on_the_other_folds(here):
         row["kilos"] = float(row["kilos"]) if row["kilos"] else None
         row["likes"] = row["likes"] or None
         row["indoors"] = row["indoors"] == "true"
-    fold = FoldAssigner(5, 3)(find_labels(to_table(rows), "pet"))
+    fold = FoldAssigner(5, 3)(LabelSpec().read(to_table(rows), "pet"))
     assert np.bincount(fold).max() - np.bincount(fold).min() <= 3
     right, schema = 0, tb.fit(rows, label="pet").schema
     for number in range(5):

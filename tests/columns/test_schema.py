@@ -1,11 +1,14 @@
 """Labels made of a column and a value; schemas saved, edited and given back; columns chosen by name."""
 
+import dataclasses
 import json
 
 import pytest
 
 import tallybayes as tb
 from pets import COLUMNS, TABLE
+from tallybayes.cells.key_form import KeyForm
+from tallybayes.columns.label_spec import LabelBins, LabelSpec
 from tallybayes.errors import DataError, FileError, ParameterError
 
 IN_MEMORY = tb.fit(TABLE, label="pet")
@@ -62,3 +65,23 @@ def test_only_and_ignore(files):
     ]
     with pytest.raises(ParameterError, match=r"got 'agee'\nhint: did you mean 'age'"):
         tb.fit(files["csv"], label="pet", only=["agee"])
+
+
+def test_the_label_of_a_schema_is_a_value():
+    binned = LabelSpec("price", bins=LabelBins((10.0, 100.0)))
+    for label, name in (
+        (binned, "price"),
+        (LabelSpec("smokes", KeyForm(("no", "yes"))), "smokes"),
+        (LabelSpec(), None),
+    ):
+        schema = tb.Schema(label)
+        assert schema.label == name
+        assert LabelSpec.from_dict(label.to_dict()) == label
+        assert tb.Schema.from_dict(schema.to_dict()).label_spec == label
+        assert schema.copy() == schema.with_columns({}) == schema
+    assert tb.Schema(label="y") == tb.Schema(LabelSpec("y")) != tb.Schema(binned)
+    assert str(tb.Schema(binned)) == "label: price, cut at 10, 100"
+    with pytest.raises(ParameterError, match="the name of a column as the label of a schema"):
+        LabelSpec.from_dict({"label": 3})
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        binned.name = "cost"

@@ -109,6 +109,8 @@ def test_warnings_of_pieces_are_told_once_by_the_driver():
 def test_label_and_weight_are_names_of_columns():
     with pytest.raises(ParameterError, match="the label as the name of a column"):
         engines.plan_fit({"x": [1, 2]}, label=["a", "b"])
+    with pytest.raises(ParameterError, match="the weight as the name of a column, to count in pieces"):
+        engines.plan_fit({"x": [1, 2], "y": ["a", "b"]}, label="y", sample_weight=[1, 2])
     with pytest.raises(ParameterError, match="the verb learn or forget"):
         engines.plan_change(tb.fit(TABLE, label="fruit"), verb="merge")
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import tallybayes as tb
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import find_labels
+from tallybayes.columns.label_spec import LabelSpec
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.learning_curve import _nest
 from tallybayes.tables.table import to_table
@@ -36,7 +36,7 @@ def test_all_models_are_trained_and_evaluated_on_the_same_rows():
     """The same curves from scikit-learn's pipeline and a new fit for every size."""
     table, sizes = made(), [30, 95]
     found = tb.compare(table, label="y", sizes=sizes, folds=3, seed=4, **HOW)
-    labels = find_labels(to_table(table), "y")
+    labels = LabelSpec().read(to_table(table), "y")
     fold, y = FoldAssigner(3, 4)(labels), np.array(table["y"])
     X = np.column_stack([table["x"].astype(object), np.array(table["kind"], object)])
     errors = {(model, size): [] for model in ("tallybayes", "logistic", "majority") for size in sizes}

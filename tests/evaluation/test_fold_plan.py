@@ -28,7 +28,10 @@ def parts_of(rows, **request):
     """The part of every row, by a column that numbers the rows."""
     numbered = {**rows, "number": np.arange(len(rows["y"]))}
     source, fits = plan_fits(numbered, "y", {"ignore": ["who", "number"]}, "")
-    plan, label = plan_folds(FoldRequest(**request), source, fits.empty_model(), fits.label), fits.label
+    plan, label = (
+        plan_folds(FoldRequest(**request), source, fits.empty_model(), fits.counting.label),
+        fits.counting.label,
+    )
     found = np.full(len(rows["y"]), -9)
     for part, table in plan.tables(source, label):
         found[np.asarray(table.columns["number"])] = part
@@ -72,7 +75,10 @@ def test_copies_of_a_row_are_on_both_sides():
     """Few categories: equal rows by chance must not all be held out."""
     rows = {"x": np.array(["u", "v"] * 200), "y": np.array(["a", "a", "b", "b"] * 100)}
     source, fits = plan_fits(rows, "y", {}, "")
-    plan, label = plan_folds(FoldRequest(holdout=0.2), source, fits.empty_model(), fits.label), fits.label
+    plan, label = (
+        plan_folds(FoldRequest(holdout=0.2), source, fits.empty_model(), fits.counting.label),
+        fits.counting.label,
+    )
     found = {part: set(map(str, table.columns["x"])) for part, table in plan.tables(source, label)}
     assert found == {0: {"u", "v"}, 1: {"u", "v"}}
 

@@ -10,7 +10,7 @@ import tallybayes as tb
 from pets import file_with
 from tallybayes.errors import DataError
 from tallybayes.io.read import read
-from tallybayes.model.fit_plan import FitPlan
+from tallybayes.model.fit_plan import Plan
 
 PROC = pathlib.Path("/proc/self/io")
 N_ROWS = 150_000
@@ -29,7 +29,7 @@ def shares_read(data, **options):
     path = file_with(data, "pets.csv.gz" if data.startswith(b"\x1f\x8b") else "pets.csv")
     size = pathlib.Path(path).stat().st_size
     start = n_read()
-    FitPlan.of(read(path, **options), "y", {})
+    Plan.of(read(path, **options), "y", {})
     middle = n_read()
     tb.fit(read(path, **options), label="y", column_weights=None)
     return (middle - start) / size, (n_read() - middle) / size

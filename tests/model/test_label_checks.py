@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import tallybayes as tb
-from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.label_spec import LabelBins
 from tallybayes.errors import DataError, DataWarning, ParameterError
 
 
@@ -100,6 +100,16 @@ def test_everything_that_reads_labels_cuts_them(tmp_path):
     assert model.calibrate(data) is not None
     assert tb.tune(data, "price", bins=3).model.schema.bins == model.schema.bins
     assert model.objective(data).prior > 0
+
+
+def test_tuning_counts_interactions_by_the_bins():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 600))
+    price = (a ^ b) * 10 + rng.normal(size=600)
+    data = pd.DataFrame({"a": np.where(a, "p", "q"), "b": np.where(b, "u", "v"), "price": price})
+    tuned = tb.tune(data, "price", bins=2).model
+    assert "a x b" in tuned.schema.columns
+    assert tb.evaluate(tuned, data).accuracy > 0.95
 
 
 @pytest.mark.parametrize("bins", [1, 0, -3, True, 2.5, "4", [], [3, 3], [5, 1], [np.nan], [np.inf], ["a"]])

@@ -7,7 +7,7 @@ from sklearn.isotonic import IsotonicRegression
 import tallybayes as tb
 from models import round_trip
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.model import fold_orders
+from tallybayes.model import training_scores
 
 
 def repeated(n=300, times=6, seed=0):
@@ -204,6 +204,6 @@ def test_more_rows_than_can_be_sorted_are_dealt_in_their_order(monkeypatch, tmp_
     path.write_text("\n".join([",".join(rows), *lines[:70], "inf,1,1,u,yes", *lines[70:]]))
     source = tb.read(str(path), skip_bad=True)
     model = tb.fit(rows, label="y")
-    monkeypatch.setattr(fold_orders, "_CELLS", 100)
+    monkeypatch.setattr(training_scores, "_CELLS", 100)
     assert model.calibrate(source).fitted_on == 150
     assert source.bad.count == 1

@@ -6,7 +6,7 @@ import models
 import tallybayes as tb
 from tables import LABEL
 from tallybayes.errors import TallyError
-from tallybayes.model.learning_steps import with_text_selection
+from tallybayes.model.fit import with_text_selection
 from tallybayes.model.saved_model import dumps
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.model_files import ModelFiles

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 import tallybayes as tb
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.state.value_correction import ValueCorrection
+from tallybayes.state.column_weights import ValueCorrection
 
 
 def exclusive_or(n, seed=0, noise=0.0, **more):

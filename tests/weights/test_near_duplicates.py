@@ -13,7 +13,7 @@ from tallybayes import kernels
 from tallybayes.arrays.axis import positions
 from tallybayes.engines import combine, fitted, partial, plan_fit
 from tallybayes.errors import DataWarning
-from tallybayes.model.learning_steps import learn_and_sample
+from tallybayes.model.fit import learn_and_sample
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.scoring.scorer import Scorer

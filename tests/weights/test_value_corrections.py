@@ -7,7 +7,7 @@ import tallybayes as tb
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
-from tallybayes.state.value_correction import ValueCorrection
+from tallybayes.state.column_weights import ValueCorrection
 
 TABLE = {"x": [1.0, 2.0, 3.0, 4.0] * 6, "c": list("aabbab") * 4, "f": [True, False, True] * 8, "y": list("pqqp") * 6}
 FAMILIES = {"x": "histogram", "c": "categorical", "f": "bernoulli"}

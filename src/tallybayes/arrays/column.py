@@ -69,6 +69,22 @@ class Codes:
         """Some of the rows."""
         return Codes(self.codes[rows], self.keys)
 
+    def places(self) -> NDArray[np.int64]:
+        """The place of the key of each row among the keys, -1 where it is missing."""
+        place = self.codes.astype(np.int64) - self.origin
+        return np.where((place < 0) | (place >= len(self.keys)), -1, place)
+
+    def key_counts(self) -> dict[Key, int]:
+        """The keys that occur, in their order, and how often each does.
+
+        >>> Codes(np.array([2, 0, 2, -1]), ["p", "q", "r"]).key_counts()
+        {'p': 1, 'r': 2}
+        """
+        used = self.with_keys_in_use()
+        places = used.places()
+        counts = np.bincount(places[places >= 0], minlength=len(used.keys))
+        return {used.keys[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
+
     def with_keys_in_use(self) -> Codes:
         """The same values with only the keys that occur, if there are more keys than rows; else itself.
 

@@ -52,7 +52,7 @@ def fit(
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
-    from tallybayes.model.fit_plan import FitPlan
+    from tallybayes.model.fit_plan import Plan
     from tallybayes.state.options import complete
     from tallybayes.weights.weight_selection import LEAST_ROWS, MOST_CLASSES
 
@@ -61,7 +61,7 @@ def fit(
         options = fit_options(source, label, sample_weight=sample_weight, **fitting)
         path = None
         if dry_run:
-            model = FitPlan.of(source, label, options, sample_weight=sample_weight).empty_model()
+            model = Plan.of(source, label, options, sample_weight=sample_weight).empty_model()
         else:
             path = model_path(output, data)
             model = fit_model(source, label, sample_weight=sample_weight, **options)

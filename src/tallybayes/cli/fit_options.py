@@ -69,7 +69,7 @@ NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, whi
 def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **values: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.cells.date_format import DATE_PARTS
-    from tallybayes.columns.label import label_column
+    from tallybayes.columns.label_spec import label_column
     from tallybayes.columns.readers.date_reader import part_name
     from tallybayes.errors import NONE, ParameterError, shorten
 
@@ -128,7 +128,7 @@ def _bins(text: str) -> Any:
 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
     """The column and the value of COL=VALUE."""
-    from tallybayes.columns.label import split_name
+    from tallybayes.columns.label_spec import split_name
     from tallybayes.errors import ParameterError, did_you_mean
 
     if (pair := split_name(text, names)) is not None:
@@ -183,10 +183,10 @@ def _by_column(pairs: list[tuple[str | None, Any]], names: list[str]) -> Any:
 
 def _by_class(flag: str, texts: list[str], label: str, source: Source) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
-    from tallybayes.columns.label import find_labels
+    from tallybayes.columns.label_spec import LabelSpec
     from tallybayes.formatting import shown
 
-    labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
+    labels = {shown(key): key for key in [False, True, *LabelSpec().read(source.head(), label).keys]}
     return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in texts)}
 
 

@@ -190,7 +190,7 @@ def with_common_options(verb: Verb) -> Verb:
 
 def check_label_column(source: Source, label: Any) -> None:
     """Raise a DataError that names the columns of the data unless the label is one of them."""
-    from tallybayes.columns.label import check_label
+    from tallybayes.columns.label_spec import check_label
     from tallybayes.errors import DataError
 
     head = source.head()

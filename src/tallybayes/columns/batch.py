@@ -7,7 +7,7 @@ the kind that its cells are cut from, it is used as it is, so that nothing is en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,20 +19,30 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.key_form import KeyForm
-from tallybayes.columns.label import Labels, find_labels, find_weights, label_column
+from tallybayes.columns.label import Labels
+from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.date_cells import read_dates
 from tallybayes.columns.readers.date_reader import UnreadDates, part_of
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import as_codes_like
-from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.number_reader import NumberReader, as_reals
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
 from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
+from tallybayes.errors import DataError, ParameterError
 from tallybayes.tables.source import Kind
-from tallybayes.tables.table import Raw, Table
+from tallybayes.tables.table import Raw, Table, raw_column
 
-__all__ = ["Batch", "columns_to_read", "encode_columns", "encode_inputs", "read_batch", "with_date_parts"]
+__all__ = [
+    "Batch",
+    "columns_to_read",
+    "encode_columns",
+    "encode_inputs",
+    "find_weights",
+    "read_batch",
+    "with_date_parts",
+]
 
 KnownKey = Callable[[str], Any]  # one category learned so far in a column, or None
 
@@ -113,8 +123,7 @@ def encode_columns(
 
 def encode_inputs(table: Table, schema: Schema) -> dict[str, Column]:
     """The inputs of derived columns that are no columns of the model themselves, encoded, by name."""
-    encoder = _Encoder(table, schema, Purpose.HELD_OUT, {}, None)
-    return {name: task() for (name, _), task in encoder.input_tasks().items()}
+    return {name: task() for (name, _), task in _Encoder(table, schema).input_tasks().items()}
 
 
 def read_batch(
@@ -134,41 +143,56 @@ def read_batch(
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
-    apart: set[str | None] = {weight} if isinstance(weight, str) else set()
-    apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
+    apart: set[str | None] = {label_column(label, table.columns)[0], weight if isinstance(weight, str) else None}
     derived = schema.derived
     names = [n for n in schema.families if n in table.columns and n not in apart and n not in derived]
-    encoder = _Encoder(table, schema, Purpose.LEARN, {}, known_key, apart)
-    more = {None: partial(find_labels, table, label, schema, known=known)}
+    encoder = _Encoder(table, schema, Purpose.LEARN, known_key=known_key, apart=apart)
+    more = {None: partial(schema.label_spec.read, table, label, known=known)}
     columns, others = encoder.encode(names, more)
     labels = others.pop(None)
     sources = {name: column for (name, _), column in others.items() if name not in columns}
     return Batch(table.n_rows, columns, labels, weights, sources)
 
 
+def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
+    """Row weights: a column by name, an array, or None. Finite and not negative."""
+    if weight is None:
+        return None
+    name = weight if isinstance(weight, str) else "weight"
+    if isinstance(weight, str) and weight not in table.columns:
+        raise DataError("the weight column in the data", got=sorted(table.columns), column=weight)
+    if not isinstance(weight, str) and np.ndim(weight) == 0 and not hasattr(weight, "__len__"):
+        raise ParameterError("a column name or an array of weights", got=weight)
+    raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
+    if len(raw) != table.n_rows:
+        raise DataError(f"{table.n_rows} weights, one per row", got=len(raw))
+    values = as_reals(name, raw).values.astype(np.float64)
+    bad = ~((values >= 0) & (values < np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError("a weight (a finite number that is not negative)", got=values[row], column=name, row=row)
+    return values
+
+
+@dataclass(frozen=True, eq=False)
 class _Encoder:
     """Encodes the columns of one table, several at a time where that pays.
 
     apart: columns that are not values of the rows (the label, the weight); as inputs they are missing.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        schema: Schema,
-        purpose: Purpose,
-        lexicons: Mapping[str, Any],
-        known_key: KnownKey | None,
-        apart: set[str | None] | None = None,
-    ) -> None:
-        self._table, self._schema, self._purpose = table, schema, purpose
-        self._lexicons, self._known_key, self._apart = lexicons, known_key, apart or set()
+    table: Table
+    schema: Schema
+    purpose: Purpose = Purpose.HELD_OUT
+    lexicons: Mapping[str, Any] = field(default_factory=dict)
+    known_key: KnownKey | None = None
+    apart: Collection[str | None] = ()
 
     def encode(
         self, names: Sequence[str], more: Mapping[Any, Callable[[], Any]] | None = None
     ) -> tuple[dict[str, Column], dict[Any, Any]]:
         """Columns of the table by name, derived ones behind them; and the results of other tasks and inputs."""
-        specs = self._schema.columns
+        specs = self.schema.columns
         tasks: dict[Any, Callable[[], Any]] = dict(more or {})
         tasks |= {name: partial(self._column, specs[name].reader, name) for name in names}
         tasks |= self.input_tasks()
@@ -179,42 +203,42 @@ class _Encoder:
     def _column(self, reader: Reader, name: str) -> Column:
         context = ReadContext(
             name,
-            self._table.n_rows,
-            self._schema.family_of(name),
-            self._purpose,
-            self._lexicons.get(name),
-            None if self._known_key is None else self._known_key(name),
-            self._schema.missing,
+            self.table.n_rows,
+            self.schema.family_of(name),
+            self.purpose,
+            self.lexicons.get(name),
+            None if self.known_key is None else self.known_key(name),
+            self.schema.missing,
         )
-        return reader.encode(self._table.columns, context)
+        return reader.encode(self.table.columns, context)
 
     def input_tasks(self) -> dict[Any, Callable[[], Column]]:
         """What is to be encoded for derived columns besides the columns of the model, by name and kind."""
-        families, tasks = self._schema.families, dict[Any, Callable[[], Column]]()
-        for cell_input in _inputs(self._schema):
+        families, tasks = self.schema.families, dict[Any, Callable[[], Column]]()
+        for cell_input in _inputs(self.schema):
             name = cell_input.column
-            is_there = name in self._table.columns and name not in self._apart
+            is_there = name in self.table.columns and name not in self.apart
             if is_there and not (name in families and families[name].column is cell_input.kind):
-                reader = _input_reader(self._schema, cell_input)
+                reader = _input_reader(self.schema, cell_input)
                 tasks[name, cell_input.kind] = partial(self._input, reader, name)
         return tasks
 
     def _input(self, reader: Reader, name: str) -> Column:
         """A column for its cells alone, whose keys get their type where the cells are found."""
-        context = ReadContext(name, self._table.n_rows, purpose=self._purpose, missing=self._schema.missing)
-        return reader.encode(self._table.columns, context)
+        context = ReadContext(name, self.table.n_rows, purpose=self.purpose, missing=self.schema.missing)
+        return reader.encode(self.table.columns, context)
 
     def _derive(self, columns: Mapping[str, Column], others: Mapping[Any, Any]) -> dict[str, Column]:
         """The derived columns, from the encoded columns of the model and other encoded inputs."""
-        inputs = _inputs(self._schema)
+        inputs = _inputs(self.schema)
         if not inputs:
             return {}
-        n_rows, learns = self._table.n_rows, self._purpose is Purpose.LEARN
+        n_rows, learns = self.table.n_rows, self.purpose is Purpose.LEARN
 
         def cut(start: int, _: int) -> Any:
             cell_input = inputs[start]
             name, column = cell_input.column, others.get((cell_input.column, cell_input.kind))
-            if column is None and name not in self._apart:
+            if column is None and name not in self.apart:
                 column = columns.get(name)
             if column is None:
                 column = reader_of_kind(cell_input.kind).encode({}, ReadContext(name, n_rows))
@@ -223,14 +247,14 @@ class _Encoder:
         cells = in_threads(cut, len(inputs), size=1, small=len(inputs) if n_rows <= SMALL else 0)
         cells_of = dict(zip(inputs, cells, strict=True))
         return {
-            name: spec.reader.encode(cells_of, ReadContext(name, n_rows)) for name, spec in self._schema.derived.items()
+            name: spec.reader.encode(cells_of, ReadContext(name, n_rows)) for name, spec in self.schema.derived.items()
         }
 
     def _side_by_side(self, tasks: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
         """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
-        if self._table.n_rows <= SMALL:
+        if self.table.n_rows <= SMALL:
             return {name: task() for name, task in tasks.items()}
-        specs, raw = self._schema.columns, self._table.columns
+        specs, raw = self.schema.columns, self.table.columns
         alone = {n for n in tasks if (n in specs and specs[n].is_text) or is_sparse(raw.get(n))}
         names = [name for name in tasks if name not in alone]
         done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []

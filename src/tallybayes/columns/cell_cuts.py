@@ -107,16 +107,12 @@ def _terms(n: int) -> Floats:
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:
     """All categories if they are few, otherwise the most frequent that have enough rows; sorted."""
-    used = column.with_keys_in_use()
-    place = used.codes.astype(np.int64) - used.origin
-    there = (place >= 0) & (place < len(used.keys)) & (codes >= 0)
-    rows = np.bincount(place[there], minlength=len(used.keys))
-    keys = {used.keys[i]: int(rows[i]) for i in np.flatnonzero(rows).tolist()}
+    keys = column.take(np.flatnonzero(codes >= 0)).key_counts()
     if any(type(key) not in _KEYS for key in keys):
         return ()
     ordered = sort_keys(keys)
     if len(ordered) > _FEW_KEYS:
-        least = min(_LEAST_ROWS, rows.sum() / 10)
+        least = min(_LEAST_ROWS, sum(keys.values()) / 10)
         frequent = sorted(ordered, key=lambda key: -keys[key])[:_MOST_KEYS]
         ordered = sort_keys(key for key in frequent if keys[key] >= least)
     return tuple(ordered)

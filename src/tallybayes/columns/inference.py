@@ -1,23 +1,28 @@
 """From the first rows of a table to the specifications of its columns, step by step.
 
-    what the cells are           text that holds numbers, and how these are written    number_inference.py
+    what the cells are           text that holds numbers, and how these are written    `with_readings`
     which family counts them     the table of rules                                    family_rules.py
-    how its reader reads them    format, whole numbers, form of keys, order of values  here
+    how its reader reads them    format, whole numbers, form of keys, order of values  `Inference`
     which parts a date has       those that vary                                       date_inference.py
 
-A new column that comes while a model is learning goes the same way.
+A new column that comes while a model is learning goes the same way. Files of text are examined and parsed where they
+are read (`io/formats`). `with_readings` does the same for text in memory, in databases and in other files with types:
+there, text of plain digits stays text, because it was given as text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from tallybayes import kernels
+from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.known_order import known_order
+from tallybayes.cells.missing_words import MissingWords
+from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
@@ -25,15 +30,20 @@ from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
+from tallybayes.columns.readers.reader import is_array, is_plain_number, text_of
 from tallybayes.errors import DataError, ParameterError, shorten, warn
 from tallybayes.families import Family, Ordinal
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
 from tallybayes.formatting import shown
-from tallybayes.tables.table import Raw
+from tallybayes.tables.source import HEAD
+from tallybayes.tables.table import Raw, Table
 from tallybayes.tables.whole_numbers import are_whole
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "tell_doubts", "tell_none", "with_readings"]
+
+_FREQUENT = 0.2  # share of the cells from which the word None may be a category
+_FREQUENT_LABEL = 0.01  # the same of labels, whose rows are skipped
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,15 @@ class Inference:
 
     def with_format(self, spec: ColumnSpec, reading: NumberReading | None) -> ColumnSpec:
         """The column with the format of its numbers, and what there is to say about its cells."""
-        return spec if reading is None else _with_format(spec, reading)
+        if reading is None:
+            return spec
+        reader = spec.reader
+        is_numeric = isinstance(reader, (NumberReader, FlagReader))
+        remark = reading.remark if is_numeric == reading.is_numeric else ""
+        reason = f"{spec.reason}; {remark}" if remark else spec.reason
+        if isinstance(reader, (NumberReader, FlagReader)):
+            reader = replace(reader, format=reading.needed_format)
+        return replace(spec, reason=reason, reader=reader)
 
     def with_values(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
         """The column with what its values tell: the order of categories, and whether numbers are whole.
@@ -83,8 +101,15 @@ class Inference:
         return replace(spec, reader=replace(reader, is_whole=True))
 
     def with_key_form(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
-        """A column of categories with the form of those in the first rows; other columns stay as they are."""
-        return spec if self.by_type else _with_key_form(spec, raw)
+        """A column of categories with the form of those in the first rows; a form that is known stays."""
+        has_keys = spec.family is not None and isinstance(spec.reader, KeyReader)
+        if self.by_type or not has_keys or spec.reader.form is not None:
+            return spec
+        try:
+            form = KeyForm.of(list(as_codes(spec.name, raw[:SAMPLE]).key_counts()))
+        except DataError:  # learning names the row, or skips it
+            return spec
+        return spec if form is None else replace(spec, reader=KeyReader(form))
 
     def with_parts(self, spec: ColumnSpec, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, ColumnSpec]:
         """The column, and the parts of a column of dates: those that vary, and those that are wanted."""
@@ -93,23 +118,10 @@ class Inference:
         return infer_date_parts(spec, raw, numeric=self.numeric, wanted=wanted, all_parts=self.by_type)
 
 
-def _with_format(spec: ColumnSpec, reading: NumberReading) -> ColumnSpec:
-    """A column with the format of its numbers, and what there is to say about its cells."""
-    reader = spec.reader
-    is_numeric = isinstance(reader, (NumberReader, FlagReader))
-    remark = reading.remark if is_numeric == reading.is_numeric else ""
-    reason = f"{spec.reason}; {remark}" if remark else spec.reason
-    if isinstance(reader, (NumberReader, FlagReader)):
-        reader = replace(reader, format=reading.needed_format)
-    return replace(spec, reason=reason, reader=reader)
-
-
 def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
     """The column with an order; a warning if some of its values are outside it, an error if none is known."""
-    column = as_codes(spec.name, raw).with_keys_in_use()
-    place = column.codes.astype(np.int64) - column.origin
-    counts = np.bincount(place[(place >= 0) & (place < len(column.keys))], minlength=len(column.keys))
-    keys = [column.keys[i] for i in np.flatnonzero(counts).tolist()]
+    counts = as_codes(spec.name, raw).key_counts()
+    keys = list(counts)
     if not family.order and not all(map(ValueOrder.is_number, keys)):
         order = known_order({shown(key) for key in keys})
         if order is None:
@@ -120,7 +132,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
         spec = replace(spec, family=family)
     ranks = family.ranking.of_keys(keys)
     if outside := [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]:
-        n_rows = sum(int(counts[list(column.keys).index(key)]) for key in outside)
+        n_rows = sum(counts[key] for key in outside)
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
         text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
         hint = f"families= (--as {spec.name}=ordinal:...) takes an order with all values"
@@ -128,15 +140,56 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
     return spec
 
 
-def _with_key_form(spec: ColumnSpec, raw: Raw) -> ColumnSpec:
-    """A column of categories with the form of those in the first rows; a form that is known stays."""
-    if spec.family is None or not isinstance(spec.reader, KeyReader) or spec.reader.form is not None:
-        return spec
-    try:
-        column = as_codes(spec.name, raw[:SAMPLE])
-    except DataError:  # learning names the row, or skips it
-        return spec
-    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
-    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
-    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
-    return spec if form is None else replace(spec, reader=KeyReader(form))
+def with_readings(table: Table, names: Collection[str]) -> Table:
+    """A table whose columns of text are numbers where that is how they are written.
+
+    >>> from tallybayes.tables.table import to_table
+    >>> table = with_readings(to_table({"price": ["$5", "$1,200"], "code": ["1", "2"]}), ["price", "code"])
+    >>> table.columns["price"].to_pylist(), table.columns["code"]
+    ([5.0, 1200.0], ['1', '2'])
+    """
+    new = {name: raw for name in names if name not in table.readings and not is_array(raw := table.columns[name])}
+    if not new:
+        return table
+    first = {name: text_of(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
+    cells = {name: MissingWords().clean(text) for name, text in first.items() if text is not None}
+    readings = {
+        name: reading
+        for name, reading in detect_numbers(cells).items()
+        if reading.is_numeric and (reading.example is not None or _is_mixed(table.columns[name]))
+    }
+    if not readings:
+        return table
+    texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings}
+    numbers = {name: reading.format.parse(texts[name]) for name, reading in readings.items()}
+    return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
+
+
+def tell_doubts(spec: ColumnSpec, reading: NumberReading | None) -> None:
+    """Warn about what was assumed about the numbers of a column."""
+    if reading is None or (spec.family is None and not reading.doubts):
+        return
+    is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
+    if is_numeric == reading.is_numeric:
+        for doubt in reading.all_doubts(spec.name):
+            warn(doubt.text, column=spec.name, hint=doubt.hint)
+
+
+def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:
+    """Warn if the word None, a missing value, is so frequent in a column of text that it may be a category."""
+    n = table.n_none.get(name, 0)
+    if n <= (_FREQUENT_LABEL if is_label else _FREQUENT) * table.n_rows:
+        return
+    rows = "these rows have no label" if is_label else "they were treated as missing"
+    hint = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value; None is a value then'
+    warn(f"{n:,} of {table.n_rows:,} cells are None: {rows}", column=name, hint=hint)
+
+
+def _is_dictionary(raw: Raw) -> bool:
+    """Whether a column was given as categories."""
+    return isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_dictionary(raw.type)
+
+
+def _is_mixed(raw: Raw) -> bool:
+    """Whether a column has numbers besides text."""
+    return isinstance(raw, (list, np.ndarray)) and any(is_plain_number(value) for value in raw)

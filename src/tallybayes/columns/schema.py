@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tallybayes.atomic_file import write_file
-from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.column_spec import ColumnSpec, Status
-from tallybayes.columns.label_bins import LabelBins
+from tallybayes.columns.label_spec import LabelBins, LabelSpec
 from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgrade_schema
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family
@@ -51,7 +50,7 @@ def _counted_names(families: dict[str, Family], derived: dict[str, ColumnSpec]) 
     }
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, init=False)
 class Schema:
     """The columns of a model by name, printable.
 
@@ -61,13 +60,33 @@ class Schema:
     age   gaussian   real numbers
     """
 
-    label: str | None
-    columns: dict[str, ColumnSpec] = field(default_factory=dict)
-    weight: str | None = None
-    missing: MissingWords | None = None  # the words that mean a missing value in files of text, if they were given
-    label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
-    bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
-    _remembered: _Used | None = field(default=None, init=False, compare=False)
+    label_spec: LabelSpec
+    columns: dict[str, ColumnSpec]
+    weight: str | None
+    missing: MissingWords | None  # the words that mean a missing value in files of text, if they were given
+    _remembered: _Used | None = field(compare=False)
+
+    def __init__(
+        self,
+        label: str | LabelSpec | None,
+        columns: dict[str, ColumnSpec] | None = None,
+        weight: str | None = None,
+        missing: MissingWords | None = None,
+    ) -> None:
+        """label: its name (None: it is given as an array), or more than that."""
+        self.label_spec = label if isinstance(label, LabelSpec) else LabelSpec(label)
+        self.columns = {} if columns is None else columns
+        self.weight, self.missing, self._remembered = weight, missing, None
+
+    @property
+    def label(self) -> str | None:
+        """The name of the label; None: it is given as an array."""
+        return self.label_spec.name
+
+    @property
+    def bins(self) -> LabelBins | None:
+        """The ranges that a label of numbers is cut into."""
+        return self.label_spec.bins
 
     @property
     def _used(self) -> _Used:
@@ -127,14 +146,16 @@ class Schema:
 
     def copy(self) -> Schema:
         """A copy that can be changed."""
-        return replace(self, columns=dict(self.columns))
+        return self.with_columns(dict(self.columns))
+
+    def with_columns(self, columns: dict[str, ColumnSpec]) -> Schema:
+        """The schema with other columns."""
+        return Schema(self.label_spec, columns, self.weight, self.missing)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
         return {
-            "label": self.label,
-            **({"label_form": list(self.label_form.words)} if self.label_form is not None else {}),
-            **({"bins": list(self.bins.edges)} if self.bins is not None else {}),
+            **self.label_spec.to_dict(),
             "weight": self.weight,
             "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
             **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
@@ -152,17 +173,16 @@ class Schema:
             raise ParameterError("a schema: an object with label and columns", got=given)
         if unknown := given.keys() - set(_ENTRIES):
             raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
-        for name in ("label", "weight"):
-            if not isinstance(given.get(name), (str, type(None))):
-                raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
+        label_spec = LabelSpec.from_dict(given)
+        if not isinstance(weight := given.get("weight"), (str, type(None))):
+            raise ParameterError("the name of a column as the weight of a schema", got=weight)
         columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
         for name in {
             cell_input.column for spec in columns.values() for cell_input in spec.reader.inputs
         } & columns.keys():
             if columns[name].family is None and "status" not in given["columns"][name]:
                 columns[name] = replace(columns[name], status=Status.INPUT)
-        form, bins = (KeyForm.from_list(given.get("label_form")), LabelBins.from_list(given.get("bins")))
-        return cls(given.get("label"), columns, given.get("weight"), _missing_words(given), form, bins)
+        return cls(label_spec, columns, weight, _missing_words(given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -194,11 +214,7 @@ class Schema:
         return data_frame([dict(zip(names, row, strict=True)) for row in self._rows()], names)
 
     def _repr_html_(self) -> str:
-        return html_view(self._title(), [TextGrid(["column", "family", "reason"], self._rows())])
-
-    def _title(self) -> str:
-        cut = f", cut {self.bins}" if self.bins is not None else ""
-        return f"label: {self.label or '(given as an array)'}{cut}"
+        return html_view(f"label: {self.label_spec}", [TextGrid(["column", "family", "reason"], self._rows())])
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(spec.name, self.family_name(spec.name), _why(spec)) for spec in self.columns.values()]
@@ -207,7 +223,7 @@ class Schema:
         rows = self._rows()
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
-        return "\n".join([self._title(), *lines])
+        return "\n".join([f"label: {self.label_spec}", *lines])
 
 
 def _why(spec: ColumnSpec) -> str:

@@ -16,8 +16,8 @@ model. However the rows are divided and the pieces combined, the model is the sa
 True
 """
 
-from tallybayes.engines.finish import apply, fitted
 from tallybayes.engines.partial_sums import combine, partial
-from tallybayes.engines.plan import Plan, plan_change, plan_fit
+from tallybayes.engines.plan import apply, fitted, plan_change, plan_fit
+from tallybayes.model.fit_plan import Plan
 
 __all__ = ["Plan", "apply", "combine", "fitted", "partial", "plan_change", "plan_fit"]

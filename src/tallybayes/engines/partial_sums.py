@@ -17,7 +17,7 @@ from typing import Any
 from tallybayes.errors import DataError, DataWarning, FileError
 from tallybayes.io.read import to_source
 from tallybayes.model.row_counter import RowCounter
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.storage.partial_content import PartialSum, partial_from_bytes, partial_to_bytes
 from tallybayes.storage.plan_content import plan_from_bytes

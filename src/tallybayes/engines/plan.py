@@ -1,54 +1,26 @@
-"""The plan by which the pieces of a table are counted, made once, from a few rows, before anything is counted.
-
-Everything that depends on the data before counting is decided here: families, forms of labels and categories, cells of
-derived columns, new columns. So no two pieces can decide differently.
-"""
+"""What comes before and after counting the pieces of a table: the plan, from a few rows, and the model of their sum."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, replace
-from typing import Literal, Unpack
+import warnings
+from dataclasses import replace
+from typing import Any, Literal, Unpack
 
-from tallybayes.columns.schema import Schema
-from tallybayes.errors import ParameterError
+from tallybayes.engines.partial_sums import combine_sums
+from tallybayes.errors import DataError, DataWarning, ParameterError
 from tallybayes.io.read import to_source
-from tallybayes.model.fit_plan import FitPlan
-from tallybayes.model.learning_steps import Weighting
-from tallybayes.model.model import Model
+from tallybayes.model.fit import apply_counted, finish_fit
+from tallybayes.model.fit_plan import Plan
+from tallybayes.model.model import Change, Model
 from tallybayes.model.row_counter import grow_schema
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.options import FitOptions, with_options
-from tallybayes.storage.plan_content import plan_to_bytes
-from tallybayes.tables.source import Source
+from tallybayes.storage.partial_content import PartialSum
+from tallybayes.tables.source import TableSource
+from tallybayes.tables.table import Table
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 
-__all__ = ["Plan", "plan_change", "plan_fit"]
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """How rows are counted, and how their sum becomes a model. Print its `schema`.
-
-    weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
-    """
-
-    counting: CountingPlan
-    weights: Weighting = None
-
-    @property
-    def schema(self) -> Schema:
-        """The family of every column and the reason for it."""
-        return self.counting.schema
-
-    def to_bytes(self) -> bytes:
-        """The plan for `partial`."""
-        return plan_to_bytes(self.counting, draws=isinstance(self.weights, str))
-
-    @property
-    def fingerprint(self) -> str:
-        """The SHA-256 of its bytes, which every partial sum carries."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+__all__ = ["apply", "counted_rows", "fitted", "plan_change", "plan_fit"]
 
 
 @with_options()
@@ -63,8 +35,7 @@ def plan_fit(
 
     A column that has no value in these rows is not counted.
     """
-    plan = FitPlan.of(to_source(data), label, options, sample_weight=sample_weight)
-    return _check(Plan(plan.counting, plan.column_weights))
+    return _check(Plan.of(to_source(data), label, options, sample_weight=sample_weight))
 
 
 def plan_change(
@@ -87,9 +58,41 @@ def plan_change(
     sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
     plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), sample_weight, learns=verb == "learn")
     if data is not None and plan.learns:
-        source: Source = to_source(data)
-        plan = replace(plan, schema=grow_schema(plan.schema, source.head(), plan))
+        plan = replace(plan, schema=grow_schema(plan.schema, to_source(data).head(), plan))
     return _check(Plan(plan))
+
+
+def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
+    """The model of a plan of `plan_fit` and the sum of all pieces.
+
+    data: the rows that the plan was made from, which are shown in errors about the label.
+    """
+    counted, model = counted_rows(plan, part), plan.empty_model()
+    sample = counted.sample
+    change = apply_counted(model, counted, 1)
+    source = TableSource(Table(0, {})) if data is None else to_source(data)
+    return finish_fit(model, plan.counting.label, plan.weights, sample, change, source)
+
+
+def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["learn", "forget"] = "learn") -> Change:
+    """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
+    counted = counted_rows(plan, part)
+    columns, counted_by = model.schema.columns, plan.schema.columns
+    for name, spec in columns.items():
+        if not spec.is_undecided and counted_by.get(name) != spec:
+            hint = "the model has changed since the plan was made: make a new plan and count again"
+            raise DataError("the column as in the plan", got=str(spec.family), column=name, hint=hint)
+    return apply_counted(model, counted, 1 if verb == "learn" else -1)
+
+
+def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
+    """The counted rows of a partial sum of this plan, with a warning for each doubt about them."""
+    total = part if isinstance(part, PartialSum) else combine_sums(part)
+    if total.plan != plan.fingerprint:
+        raise DataError("a partial sum of this plan", got=total.plan)
+    for text in total.warnings:
+        warnings.warn(text, DataWarning, stacklevel=3)
+    return total.counted
 
 
 def _check(plan: Plan) -> Plan:

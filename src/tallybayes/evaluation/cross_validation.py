@@ -17,8 +17,7 @@ from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
-from tallybayes.model.learning_steps import learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
@@ -69,7 +68,7 @@ def cross_validate(
     request.check()
     excluded = [name for name in (group, None if has_times else time) if name is not None]
     source, fits = plan_fits(table_source, label, _exclude(excluded, options, table_source), "for cross-validation")
-    label, weights = fits.label, fits.column_weights
+    label, weights = fits.counting.label, fits.weights
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     plan = plan_folds(request, source, empty, label)

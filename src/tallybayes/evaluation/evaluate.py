@@ -16,7 +16,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit_plan import FitPlan
+from tallybayes.model.fit_plan import Plan
 from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -143,10 +143,10 @@ def finish_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, po
     return evaluation.with_positive(positive)
 
 
-def plan_fits(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, FitPlan]:
+def plan_fits(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Plan]:
     """The data, and the plan of models of its columns with the label as one of them; weights are refused."""
     source, label, _ = as_columns(to_source(data), label)
-    plan = FitPlan.of(source, label, options)
+    plan = Plan.of(source, label, options)
     if plan.schema.weight is not None:
         raise ParameterError(f"data without weights, {purpose}", got=Described("weights"))
     return source, plan

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tallybayes.columns.batch import columns_to_read, read_batch
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import Labels, encode_labels, find_labels
+from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
 from tallybayes.evaluation.row_times import row_times
@@ -91,7 +91,7 @@ class FoldPlan:
         """Every batch split by part; rows without a label have the part -1."""
         assign = self.assigner()
         for table in source.batches(self.wanted):
-            part = assign(table, find_labels(table, label, self.schema))
+            part = assign(table, self.schema.label_spec.read(table, label))
             for number in range(-1, self.n_parts):
                 rows = np.flatnonzero(part == number)
                 if len(rows):
@@ -156,7 +156,7 @@ class _DividedRows:
         is_text = [np.zeros(0, bool)]
         assign, together = FoldAssigner(request.folds or 10, request.seed), NearCopies(model.schema)
         for table in source.batches(wanted):
-            labels = find_labels(table, label, model.schema)
+            labels = model.schema.label_spec.read(table, label)
             known = np.flatnonzero(labels.codes >= 0)
             if request.group is not None:
                 groups = encode_labels(request.group, table.columns[request.group])

@@ -17,21 +17,15 @@ from numpy.typing import NDArray
 
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import Labels, find_labels
+from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
-from tallybayes.model.learning_steps import (
-    Weighting,
-    learn_and_sample,
-    sample_for,
-    set_column_weights,
-    with_text_selection,
-)
+from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.state.column_weights import Weighting
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenate_tables
@@ -77,7 +71,7 @@ def compare(
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
     source, fits = plan_fits(data, label, options, "to compare models")
-    label = fits.label
+    label = fits.counting.label
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     rows = _LabelledRows.read(source, empty, label)
@@ -89,7 +83,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nest(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, by_model in _evaluate(rows, empty, fits.column_weights, order, np.flatnonzero(fold == number), steps):
+        for size, by_model in _evaluate(rows, empty, fits.weights, order, np.flatnonzero(fold == number), steps):
             for model, evaluation in zip(MODELS, by_model, strict=True):
                 evaluations[model, size].append(evaluation)
             done += size
@@ -114,9 +108,9 @@ class _LabelledRows:
         tables = []
         for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.work_on_good_rows(table, partial(_fit, empty, label)):
-                tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
+                tables.append(part.take(np.flatnonzero(empty.schema.label_spec.read(part, label).codes >= 0)))
         table = concatenate_tables(tables)
-        labels = find_labels(table, label, empty.schema)
+        labels = empty.schema.label_spec.read(table, label)
         if len(labels.keys) < 2:
             check_value(_fit(empty, label, table), label, source)
             raise DataError("rows of at least two classes", got=labels.keys)

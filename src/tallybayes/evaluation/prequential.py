@@ -88,7 +88,7 @@ def prequential(
         every = check_integer("every", every, at_least=1)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     source, fits = plan_fits(data, label, options, "for prequential evaluation")
-    model, label = fits.empty_model(), fits.label
+    model, label = fits.empty_model(), fits.counting.label
     stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches(columns_to_read(model.schema, label)):
         stream.read(table)

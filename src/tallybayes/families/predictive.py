@@ -63,7 +63,7 @@ class Steps:
 
 
 class Correction(ABC):
-    """What is added to the scores of a column, by value and class (`state/value_correction.py`)."""
+    """What is added to the scores of a column, by value and class (`state/column_weights.py`)."""
 
     @abstractmethod
     def of_numbers(self, values: Floats) -> Floats:

@@ -12,12 +12,12 @@ from typing import Any
 
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
-from tallybayes.columns.label import label_column
-from tallybayes.columns.number_inference import tell_doubts, tell_none, with_readings
+from tallybayes.columns.inference import tell_doubts, tell_none, with_readings
+from tallybayes.columns.label_spec import check_label, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import DateReader, part_name
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
+from tallybayes.errors import ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.state.settings import Settings
 from tallybayes.tables.table import Table
@@ -37,23 +37,21 @@ def plan_columns(
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     schema: Schema | None = None,
-) -> Schema:
-    """The schema of a table, given its first rows.
+) -> dict[str, ColumnSpec]:
+    """The columns of a table by name, given its first rows.
 
     families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
 
     >>> from tallybayes.tables.table import to_table
     >>> table = to_table({"height": [1.7, 1.8], "pet": ["cat", "dog"], "y": ["a", "b"]})
-    >>> print(plan_columns(table, "y", None, Settings(), ignore=["pet"]))
+    >>> print(Schema("y", plan_columns(table, "y", None, Settings(), ignore=["pet"])))
     label: y
     height   histogram   real numbers
     pet      excluded    excluded by the user
     """
-    column = label_column(label, head.columns)[0] if isinstance(label, str) else None
-    if column is not None and column not in head.columns and head.columns:
-        other = "label is the name of a column or an array of labels (tally learn and forget: --label-value)"
-        hint = did_you_mean(column, head.columns) or other
-        raise DataError("the label column in the data", got=list(head.columns), column=column, hint=hint)
+    column, _ = label_column(label, head.columns)
+    if column is not None and head.columns:
+        check_label(label, head.columns)
     reserved = {name for name in (column, sample_weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
@@ -62,8 +60,7 @@ def plan_columns(
     plan.check_names(reserved)
     plan.add_derived_columns()
     plan.tell_doubts(column)
-    label_name, weight_name = (name if isinstance(name, str) else None for name in (label, sample_weight))
-    return Schema(label_name, plan.columns, weight_name)
+    return plan.columns
 
 
 class _ColumnPlan:

@@ -22,8 +22,7 @@ from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.scoring.rows import n_few_rows
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.table import small_frame

@@ -1,4 +1,10 @@
-"""Fit a model to data: infer the family of every column, then count."""
+"""Fit a model to data: infer the family of every column, then count.
+
+`tune`, engines and evaluations take the steps one by one. Rows are learned, and sampled if column weights are to be
+fitted (`learn_and_sample`), or were counted elsewhere and are added (`apply_counted`). Then the variants of texts are
+selected (`with_text_selection`) and the column weights are set (`set_column_weights`): fitted on the sample, given, or
+none.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +12,32 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.label import label_column
+from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
-from tallybayes.model.fit_plan import FitPlan
+from tallybayes.model.fit_plan import Plan
 from tallybayes.model.label_plan import warn_about_classes
-from tallybayes.model.learning_steps import Weighting, learn_and_sample, sample_for, set_column_weights
 from tallybayes.model.model import Change, Model
+from tallybayes.model.update import with_text_selected
+from tallybayes.state.column_weights import ColumnWeights, Weighting
+from tallybayes.state.counting import CountedRows
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Source
 from tallybayes.typing import LabelLike, TableLike, WeightLike
+from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["check_value", "finish_fit", "fit"]
+__all__ = [
+    "apply_counted",
+    "check_value",
+    "finish_fit",
+    "fit",
+    "learn_and_sample",
+    "sample_for",
+    "set_column_weights",
+    "with_text_selection",
+]
 
 
 @with_options()
@@ -43,13 +61,13 @@ def fit(
     ['banana', 'apple']
     """
     source = to_source(data)
-    plan = FitPlan.of(source, label, options, sample_weight=sample_weight)
-    model, sample = plan.empty_model(), sample_for(plan.column_weights)
-    change = learn_and_sample(model, sample, source, label=plan.label, sample_weight=plan.sample_weight)
+    plan = Plan.of(source, label, options, sample_weight=sample_weight)
+    model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
+    change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
-    return finish_fit(model, plan.label, plan.column_weights, sample, change, source)
+    return finish_fit(model, label, plan.weights, sample, change, source)
 
 
 def finish_fit(
@@ -67,11 +85,11 @@ def finish_fit(
 def check_value(model: Model, label: Any, source: Source) -> None:
     """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight has no rows."""
     _check_class_weight(model)
-    if not isinstance(label, str) or model.classes != [False]:
+    if model.classes != [False]:
         return
     head = source.head()
     column, value = label_column(label, head.columns)
-    if value is None or column not in head.columns:
+    if column is None or value is None or column not in head.columns:
         return
     values = [str(key) for key in sort_keys(as_codes(column, head.columns[column]).keys)]
     hint = did_you_mean(value, values) or f"its values are {shorten(values, 200)}"
@@ -85,3 +103,51 @@ def _check_class_weight(model: Model) -> None:
         if label not in model.classes:
             hint = did_you_mean(label, model.classes, "classes")
             raise ParameterError("class_weight for classes of the data", got=label, hint=hint)
+
+
+def sample_for(weights: Weighting) -> RowSample | None:
+    """The sample that learning has to draw for these weights; None if they need none."""
+    return RowSample() if isinstance(weights, str) else None
+
+
+def learn_and_sample(
+    model: Model, sample: RowSample | None, data: Any, *, label: Any, sample_weight: Any = None
+) -> Change:
+    """Let a model learn rows, as `Model.learn`, and add them to a sample."""
+    return model._current.change(data, label, sample_weight, 1, sample)
+
+
+def apply_counted(model: Model, counted: CountedRows, sign: int) -> Change:
+    """Let a model learn (1) or forget (-1) rows that were counted for it, all or nothing."""
+    return model._current.apply(counted, sign)
+
+
+def with_text_selection(model: Model, *, now: bool) -> Model:
+    """A copy of the model that selects the variants of its text columns now and later, or not until it is told to."""
+    return Model(with_text_selected(model.snapshot().state, now=now))
+
+
+def set_column_weights(
+    model: Model,
+    weights: Weighting,
+    sample: RowSample | None,
+    *,
+    is_part: bool = False,
+    warns: bool = False,
+    of_rows: float | None = None,
+) -> Model:
+    """Set the column weights of a model: given ones, or fitted on a sample of the rows that it has learned; return it.
+
+    is_part: the model has learned a part of the data, which may lack columns and classes that have a weight.
+    warns: whether to warn of columns that may be leaks, which is known where weights are fitted.
+    of_rows: how many rows there are in all, if the model stands for one of all rows (`select_weights`).
+    """
+    if weights is None:
+        return model
+    if isinstance(weights, ColumnWeights):
+        selected: ColumnWeights | None = weights.only(model.schema.families, model.classes) if is_part else weights
+    else:
+        selected = select_weights(model.snapshot().state, sample, warns=warns, of_rows=of_rows)
+    if selected is not None:
+        model.column_weights = selected
+    return model

@@ -1,49 +1,65 @@
-"""What `fit` decides before it counts a row: the plan of a model."""
+"""What is decided before a row is counted: the plan of a model, and of a change to one.
+
+Everything that depends on the data before counting is decided here, from the first rows: families, forms of labels and
+categories, cells of derived columns. So no two pieces of the data can decide differently.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.arrays.column import Codes
-from tallybayes.columns.inference import Inference
-from tallybayes.columns.label import label_column
+import numpy as np
+
+from tallybayes.arrays.array_types import Codes32
+from tallybayes.arrays.column import Codes, Column, Flags, Reals
+from tallybayes.columns.batch import encode_columns, with_date_parts
+from tallybayes.columns.cell_cuts import coarse_inputs
+from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.label_spec import LabelSpec, label_column
+from tallybayes.columns.readers.cells_reader import CellsReader
+from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import ParameterError
+from tallybayes.errors import DataError, ParameterError
+from tallybayes.families import OneDependence
+from tallybayes.families.together.cell_pair_family import check_pairs
 from tallybayes.model.column_plan import plan_columns
-from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.label_plan import plan_label
-from tallybayes.model.learning_steps import Weighting
 from tallybayes.model.model import Model
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.column_weights import Weighting
+from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
-from tallybayes.tables.source import Source
-from tallybayes.tables.table import Raw, Table
+from tallybayes.storage.plan_content import plan_to_bytes
+from tallybayes.tables.source import BadRows, Source, TableSource
+from tallybayes.tables.table import Raw, Table, concatenate_tables
 
-__all__ = ["FitPlan"]
+__all__ = ["Plan"]
+
+_NAME = "all columns"  # of the derived column
+_ROWS = 20_000  # from which cells are cut
+_KINDS = (Reals, Flags, Codes)
 
 
 @dataclass(frozen=True, eq=False)
-class FitPlan:
-    """The columns of a model and how their cells are read, its settings, its label, and how columns are weighted.
+class Plan:
+    """How rows are counted, and how their sum becomes a model. Print its `schema`.
 
-    label, sample_weight: names of columns, or arrays.
+    weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
     """
 
-    schema: Schema
-    settings: Settings
-    label: Any
-    sample_weight: Any = None
-    column_weights: Weighting = None
+    counting: CountingPlan
+    weights: Weighting = None
 
     @classmethod
-    def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> FitPlan:
-        """The plan for a source, from its first rows and the options of `fit`."""
+    def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
+        """The plan to fit a model to a source, from its first rows and the options of `fit`."""
         values = complete(options)
-        column_weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
+        weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
         del values["preset"]  # which has filled in others
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
@@ -51,29 +67,37 @@ class FitPlan:
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         label, sample_weight = _names(label, sample_weight, known, source.head())
-        schema = plan_columns(source.head(), label, sample_weight, settings, **columns)
-        schema.missing = source.missing
-        same = known if known is not None and known.label == schema.label else None  # of the same label
-        schema.bins = same.bins if same is not None else None
+        specs = plan_columns(source.head(), label, sample_weight, settings, **columns)
+        name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
+        same = known.label_spec if known is not None and known.label == name else None  # of the same label
+        label_spec = same or LabelSpec(name)
         if settings.infer == "data" or bins is not None:
-            cells = _first_cells(schema, source, label)
-            plan_label(schema, source, label, bins, cells=cells)
-            if known is None:
-                _add_key_forms(schema, cells, settings.inference)
-        if same is not None:
-            schema.label_form = same.label_form
+            cells = _first_cells(specs, source, label)
+            label_spec = plan_label(same, source, label, bins, cells=cells)
+            for column in cells.keys() & specs.keys() if known is None else ():
+                specs[column] = settings.inference.with_key_form(specs[column], cells[column])
+        schema = Schema(label_spec, specs, weight, source.missing)
         if dependence == "one":
-            schema = with_one_dependence(schema, source, label)
-        return cls(schema, settings, label, sample_weight, column_weights)
+            schema = _with_one_dependence(schema, source, label)
+        return cls(CountingPlan(schema, settings, label, sample_weight), weights)
 
     @property
-    def counting(self) -> CountingPlan:
-        """How the rows are counted."""
-        return CountingPlan(self.schema, self.settings, self.label, self.schema.weight)
+    def schema(self) -> Schema:
+        """The family of every column and the reason for it."""
+        return self.counting.schema
 
     def empty_model(self) -> Model:
         """A model that has not learned a row yet."""
-        return Model(ModelState(self.schema, self.settings))
+        return Model(ModelState(self.schema, self.counting.settings))
+
+    def to_bytes(self) -> bytes:
+        """The plan for `engines.partial`; label and weight are names of columns."""
+        return plan_to_bytes(self.counting, draws=isinstance(self.weights, str))
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its bytes, which every partial sum carries."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
 
 
 def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
@@ -88,20 +112,56 @@ def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -
     return label, sample_weight
 
 
-def _first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
+def _first_cells(specs: Mapping[str, ColumnSpec], source: Source, label: Any) -> dict[str, Raw]:
     """The label and the columns of categories in the first rows, in the types in which they are learned.
 
     Of a text file the first rows hold numbers where cells look like numbers, but labels and categories are learned as
     the texts that they are: `Table.texts`.
     """
     head = source.head()
-    names = [name for name, family in schema.families.items() if family.column is Codes]
-    names += [label_column(label, head.columns)[0]] if isinstance(label, str) else []
-    return {name: head.texts.get(name, head.columns[name]) for name in names if name in head.columns}
+    names: set[str | None] = {name for name, spec in specs.items() if spec.family and spec.family.column is Codes}
+    names |= {label_column(label, head.columns)[0]}
+    return {name: head.texts.get(name, raw) for name, raw in head.columns.items() if name in names}
 
 
-def _add_key_forms(schema: Schema, cells: dict[str, Raw], inference: Inference) -> None:
-    """Put the forms in which categories are written into a schema."""
-    for name, raw in cells.items():
-        if name in schema.columns:
-            schema.columns[name] = inference.with_key_form(schema.columns[name], raw)
+def _with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
+    """The schema in which columns depend on the class and on one other column; itself if it has derived columns.
+
+    The columns of numbers, booleans and categories become the inputs of one derived column of the family
+    `one_dependence` and are not scored by themselves. Their cells are cut once, from the first rows, before anything is
+    counted: the laws hold given the schema. Bags and texts are scored by themselves, as without dependence.
+    """
+    if schema.derived:
+        return schema
+    head = with_date_parts(source.head(), schema, UnreadDates())
+    specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
+    columns, codes = _encode_some(source, head, Schema(None, specs), label)
+    inputs = tuple(coarse_inputs(columns, codes).values())
+    if not (codes >= 0).any():
+        raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
+    if len(inputs) < 2:
+        got = [cell_input.column for cell_input in inputs]
+        raise ParameterError("two or more columns of numbers, booleans or categories for dependence 'one'", got=got)
+    name = _NAME
+    while name in head.columns:
+        name += "_"
+    check_pairs(name, sum(cell_input.n_cells for cell_input in inputs), int(codes.max()) + 1)
+    result = schema.copy()
+    for cell_input in inputs:
+        result.columns[cell_input.column] = specs[cell_input.column].without_family(Status.INPUT, f"input of {name!r}")
+    reason = "each column depends on the class and one other column"
+    result.columns[name] = ColumnSpec(name, OneDependence(), reason, CellsReader(inputs))
+    return result
+
+
+def _encode_some(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
+    """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
+    codes = schema.label_spec.read(head, label).codes
+    at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
+    rows = TableSource(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
+    rows.bad = None if source.bad is None else BadRows()
+    parts = [part for part, _ in rows.work_on_good_rows(rows.head(), lambda part: encode_columns(part, schema))]
+    if not parts:
+        return {}, codes[:0]
+    kept = np.concatenate([part.rows for part in parts if part.rows is not None])
+    return encode_columns(concatenate_tables(parts), schema), codes[kept]

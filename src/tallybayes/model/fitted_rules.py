@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import positions
-from tallybayes.columns.label import find_weights
+from tallybayes.columns.batch import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
-from tallybayes.model.fold_orders import order_rows_for_folds
 from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
@@ -94,7 +93,7 @@ def _scores(
     source, label, n_deals = to_source(data), snapshot.label_or_default(label), 1
     scored: Iterable[tuple[Table, Floats]]
     if leave_one_out:
-        from tallybayes.model.training_scores import log_proba_of_training_rows
+        from tallybayes.model.training_scores import log_proba_of_training_rows, order_rows_for_folds
 
         sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
         source, label, sample_weight = as_columns(source, label, sample_weight)

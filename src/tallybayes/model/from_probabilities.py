@@ -14,7 +14,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
-from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
+from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 
@@ -52,13 +52,9 @@ def from_probabilities(
         log_tables[str(name)] = _log_table(str(name), by_class, classes)
     if label in log_tables:
         raise ParameterError("a name for the label that is not a column's", got=label)
-    features = tuple(sorted(log_tables))
-    specs = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in features}
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(np.array([class_prior[c] for c in classes], np.float64))
-    log_p = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))
-    state = ModelState(Schema(label, specs), settings, given=GivenProbabilities(tuple(classes), log_prior, log_p))
-    return Model(state)
+    specs = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in sorted(log_tables)}
+    given = GivenProbabilities.of(class_prior, log_tables)
+    return Model(ModelState(Schema(label, specs), settings, given=given))
 
 
 def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -> tuple[list[Any], Floats]:

@@ -7,6 +7,7 @@ of it would be large and useless, so it is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.columns.family_rules import SAMPLE
-from tallybayes.columns.label import Labels, encode_labels, label_column, label_numbers
-from tallybayes.columns.label_bins import LabelBins
-from tallybayes.columns.schema import Schema
+from tallybayes.columns.label import Labels, encode_labels
+from tallybayes.columns.label_spec import LabelBins, LabelSpec, label_column, label_numbers
 from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
 from tallybayes.formatting import rows_of, shown
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource
@@ -32,14 +32,20 @@ _EXAMPLES = 3  # groups of similar labels that are shown
 
 
 def plan_label(
-    schema: Schema, source: Source, label: Any, bins: int | tuple[float, ...] | None, *, cells: Mapping[str, Raw]
-) -> None:
-    """Put the bins and the form of a label into the schema of a model that is to be fitted; refuse what cannot be one.
+    known: LabelSpec | None,
+    source: Source,
+    label: Any,
+    bins: int | tuple[float, ...] | None,
+    *,
+    cells: Mapping[str, Raw],
+) -> LabelSpec:
+    """The label of a model that is to be fitted, with its bins and its form; what cannot be a label is refused.
 
-    bins: the number of ranges with about as many rows each, or their edges; cells: the first ones, as they are learned.
+    known: what a schema says about it; bins: the number of ranges with about as many rows each, or their edges;
+    cells: the first ones, as they are learned.
     """
-    head = source.head()
-    column, value = label_column(label, head.columns) if isinstance(label, str) else (None, None)
+    spec = known or LabelSpec(label if isinstance(label, str) else None)
+    column, value = label_column(label, source.head().columns)
     if bins is not None:
         if isinstance(label, Labels):  # of an estimator of scikit-learn, whose classes are those of y
             hint = "cut y into classes before, or use tallybayes.fit"
@@ -48,19 +54,20 @@ def plan_label(
             raise ParameterError("bins only for a label of numbers, not for COLUMN=VALUE", got=label)
         edges = LabelBins(bins) if isinstance(bins, tuple) else None
         numbers = _numbers(source, label, column, whole=edges is None)
-        schema.bins = edges or LabelBins.of_quantiles(numbers, int(bins), column or "label")  # type: ignore[arg-type]
-    if schema.bins is not None or value is not None or isinstance(label, Labels):
-        return
-    raw = cells.get(column) if column is not None else raw_column(label)
+        edges = edges or LabelBins.of_quantiles(numbers, int(bins), column or "label")  # type: ignore[arg-type]
+        spec = replace(spec, bins=edges)
+    if spec.bins is not None or value is not None or isinstance(label, Labels):
+        return spec
+    raw = raw_column(label) if column is None else cells.get(column)
     if raw is None:
-        return
+        return spec
     try:
         labels = encode_labels(column or "label", raw[:SAMPLE])
     except DataError:  # learning names the row, or skips it
-        return
+        return spec
     if _hardly_repeats(labels):  # classes may still repeat after the first rows
         _refuse_continuous(encode_labels(column or "label", raw), column or "label")
-    schema.label_form = KeyForm.of(labels.keys)
+    return spec if known is not None else replace(spec, form=KeyForm.of(labels.keys))
 
 
 def _numbers(source: Source, label: Any, column: str | None, *, whole: bool) -> NDArray[np.float64]:

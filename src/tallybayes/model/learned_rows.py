@@ -15,7 +15,7 @@ from tallybayes.errors import DataWarning, TallyError
 from tallybayes.families.family import Floats
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountingPlan
 from tallybayes.tables.source import Source, Stream, TableSource
 from tallybayes.tables.table import Table
 

@@ -12,12 +12,11 @@ from typing import Any
 from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.label import label_column
-from tallybayes.columns.number_inference import tell_doubts, with_readings
+from tallybayes.columns.inference import tell_doubts, with_readings
+from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tables.source import Source, TableSource
@@ -86,7 +85,7 @@ def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bo
 
     are_new: whether they came while a model was learning, and leave it when their rows are forgotten.
     """
-    apart = {_column(schema.label, table), schema.weight, _column(plan.label, table)}
+    apart = {label_column(label, table.columns)[0] for label in (schema.label, plan.label)} | {schema.weight}
     apart |= {plan.weight} if isinstance(plan.weight, str) else set()
     grown, inference = None, plan.settings.inference
     for name in table.columns:
@@ -106,8 +105,3 @@ def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bo
                 if column == name or column not in grown.columns
             }
     return grown or schema
-
-
-def _column(label: Any, table: Table) -> str | None:
-    """The column of a label that is given by name."""
-    return label_column(label, table.columns)[0] if isinstance(label, str) else None

@@ -5,6 +5,11 @@ weights), each row is scored by leave-one-out in closed form (`scoring/leave_one
 divided into folds, and each fold is scored by the model without it, for which every choice is made anew: strengths by
 evidence, buckets of histograms, column weights. Leave-one-out would keep what was chosen with the row, and with many
 columns that bias adds up. Calibration, decision rule and variants of text are kept in both cases.
+
+Rows are dealt to folds in turn (`columns/fold_assignment.py`). In the order of a file, what is fitted to their scores
+would depend on that order, so they are put in the order of hashes of their content first (`order_rows_for_folds`). Few
+rows are dealt several times, in orders by different hashes: which rows share a fold is chance, and the mean over
+several deals depends less on it.
 """
 
 from __future__ import annotations
@@ -17,28 +22,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
-from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.batch import columns_to_read, find_weights, read_batch
 from tallybayes.columns.fold_assignment import FoldAssigner
-from tallybayes.columns.label import Labels, find_weights
+from tallybayes.columns.label import Labels
 from tallybayes.errors import Described, ForgetError, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.io.read import to_source
+from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.near_copies import NearCopies
+from tallybayes.state.row_hash import RowHashes
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_columns
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["log_proba_of_training_rows"]
+__all__ = ["log_proba_of_training_rows", "order_rows_for_folds"]
 
 _FOLDS = 5
+_CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
+_ROWS = 3000  # scored in all deals: the temperature of that many rows hardly depends on the folds
+_MOST_DEALS = 10  # deals
 
 
 def log_proba_of_training_rows(
@@ -157,3 +166,53 @@ def _log_proba(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: 
         result += np.log1p(-n_absent * share)
         result[:, absent] = np.log(share)
     return result
+
+
+def order_rows_for_folds(snapshot: Snapshot, source: Source, label: Any, sample_weight: Any) -> list[Source]:
+    """The rows of some data in the order of each deal.
+
+    label, sample_weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
+    """
+    if isinstance(source, Stream) or not snapshot.state.selects_from_data:
+        return [source]
+    needed = columns_to_read(snapshot.state.schema, label, sample_weight)
+    tables, hashes, n_cells = list[Table](), list[Hashes](), 0
+    before = None if source.bad is None else (source.bad.count, list(source.bad.examples))
+    for _, table in snapshot.batches(source, label, sample_weight):
+        for part, part_hashes in source.work_on_good_rows(
+            table.only(needed), lambda rows: _hashes(snapshot, rows, label, sample_weight)
+        ):
+            tables.append(part)
+            hashes.append(part_hashes)
+            n_cells += part.n_rows * max(len(part.columns), 1)
+        if n_cells > _CELLS:
+            if source.bad is not None and before is not None:  # they are read again, and counted then
+                source.bad.count, source.bad.examples = before
+            return [source]
+    if not tables:
+        return [source]
+    whole, every = concatenate_tables(tables), np.concatenate(hashes)
+    n_deals = min(_MOST_DEALS, -(-_ROWS // max(len(every), 1)))
+    return [_in_order(whole, every, number, source.bad) for number in range(n_deals)]
+
+
+def _in_order(table: Table, hashes: Hashes, number: int, bad: BadRows | None) -> Source:
+    """The rows in the order of a deal. Bad rows are not among them; they were counted before."""
+    keys = hash_integers((hashes + np.uint64(number)).view(np.int64))
+    result = TableSource(replace(table.take(np.argsort(keys, kind="stable")), rows=None))
+    result.bad = bad
+    return result
+
+
+def _hashes(snapshot: Snapshot, table: Table, label: Any, sample_weight: Any) -> Hashes:
+    """A hash of the content of each row."""
+    schema, statistics = snapshot.state.schema, snapshot.state.statistics
+    batch = read_batch(
+        table,
+        schema,
+        label,
+        sample_weight,
+        known=snapshot.classes,
+        known_key=lambda name: statistics.any_key(schema.family_of(name), name),
+    )
+    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)[0]

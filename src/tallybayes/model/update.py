@@ -11,7 +11,7 @@ from tallybayes.columns.column_spec import ColumnSpec, Origin
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
-from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting import CountedRows
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants
@@ -23,7 +23,7 @@ def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
     """The state with counted rows added. Its statistics are changed in place, unless an error is raised."""
     for label in counted.statistics.in_use():
         _check_prior(state, label)
-    statistics = _combine(state.statistics, counted.statistics, 1)
+    statistics = state.statistics.combined(counted.statistics, 1)
     statistics.bound()
     return with_text_selected(
         replace(
@@ -41,7 +41,7 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
-    statistics = _combine(state.statistics, counted.statistics, -1)
+    statistics = state.statistics.combined(counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
     for name in ("column_weights", "token_corrections"):
@@ -81,8 +81,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
         if not spec.is_undecided
         and not (name in theirs and is_open(spec.family, left.settings, name) and theirs[name].family != spec.family)
     }
-    schema = left.schema.copy()
-    schema.columns = {**mine, **theirs, **kept}
+    schema = left.schema.with_columns({**mine, **theirs, **kept})
     for name in mine.keys() & theirs.keys():
         readers = mine[name].reader, theirs[name].reader
         if readers[0].is_whole != readers[1].is_whole and _are_decided(mine[name], theirs[name]):
@@ -113,13 +112,6 @@ def with_text_selected(state: ModelState, *, now: bool | None = None) -> ModelSt
 def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]:
     """What a change could not do exactly."""
     return tuple(dict.fromkeys(note for tally in statistics.blocks.values() for note in tally.change_notes(sign)))
-
-
-def _combine(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
-    labels = merge_keys(statistics.labels, part.labels)
-    result = statistics.aligned(labels)
-    result.add(part.aligned(labels), sign)
-    return result
 
 
 def _check_prior(state: ModelState, label: Any) -> None:
@@ -169,6 +161,5 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     }
     parts = [schema.columns[name].reader.part for name in used if name in schema.columns]
     dates = {part.column for part in parts if part is not None}
-    result = schema.copy()
-    result.columns = {name: spec for name, spec in schema.columns.items() if name not in new or name in used | dates}
-    return result
+    kept = {name: spec for name, spec in schema.columns.items() if name not in new or name in used | dates}
+    return schema.with_columns(kept)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.columns.batch import columns_to_read, encode_columns, with_date_parts
-from tallybayes.columns.label import Labels, find_labels, find_weights
+from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, with_date_parts
+from tallybayes.columns.label import Labels
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
@@ -128,7 +128,7 @@ class Snapshot:
 
     def labels(self, table: Table, label: Any = None) -> Labels:
         """The labels of a table in the type of the classes, cut into the bins of the schema."""
-        return find_labels(table, self.label_or_default(label), self.state.schema, known=self.classes)
+        return self.state.schema.label_spec.read(table, self.label_or_default(label), known=self.classes)
 
     def encode_labelled(
         self, table: Table, label: Any, sample_weight: Any

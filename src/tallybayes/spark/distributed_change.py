@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tallybayes import engines
-from tallybayes.columns.label import check_label
+from tallybayes.columns.label_spec import check_label
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.distributed_fit import count_rows, with_late_columns

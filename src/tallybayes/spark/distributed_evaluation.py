@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.columns.batch import columns_to_read
-from tallybayes.columns.label import check_label
-from tallybayes.engines.finish import counted_rows
+from tallybayes.columns.label_spec import check_label
+from tallybayes.engines.plan import counted_rows
 from tallybayes.errors import NONE, DataError
 from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluate_batches, finish_evaluation
 from tallybayes.evaluation.metrics import Evaluation

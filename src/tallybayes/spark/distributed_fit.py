@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.arrays.column import Bag
-from tallybayes.columns.label import label_column
+from tallybayes.columns.label_spec import label_column
 from tallybayes.engines import Plan
 from tallybayes.engines.partial_sums import combine_sums
 from tallybayes.errors import DataError, Described

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.engines.finish import counted_rows
-from tallybayes.engines.plan import Plan
+from tallybayes.engines.plan import counted_rows
 from tallybayes.errors import check_integer
-from tallybayes.model.learning_steps import apply_counted
+from tallybayes.model.fit import apply_counted
+from tallybayes.model.fit_plan import Plan
 from tallybayes.model.model import Model
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.distributed_fit import (
@@ -21,7 +21,7 @@ from tallybayes.spark.distributed_fit import (
 )
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.table import to_table
 from tallybayes.tuning import tune as tune_table

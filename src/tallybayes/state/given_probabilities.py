@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.family import Floats, Predictive, Score
@@ -23,6 +24,15 @@ class GivenProbabilities:
     classes: tuple[Any, ...]
     log_prior: Floats
     tables: GivenTables
+
+    @classmethod
+    def of(cls, prior: Mapping[Any, float], tables: Mapping[str, tuple[list[Key], Floats]]) -> GivenProbabilities:
+        """From P(class), and by column its values and their log probabilities, (values, classes in sorted order)."""
+        classes, features = tuple(sort_keys(prior)), tuple(sorted(tables))
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
+        by_column = GivenTables(features, len(classes), tuple(tables[name] for name in features))
+        return cls(classes, log_prior, by_column)
 
     def same(self, other: GivenProbabilities) -> bool:
         """Whether classes, prior and tables are equal."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Family
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.decision import Decision
 from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.settings import FITTED, Settings
-from tallybayes.state.state_equality import same_schema, same_settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
 
 __all__ = ["ModelState"]
 
+_COUNTED = (Status.USED, Status.INPUT)
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
 
 
@@ -99,8 +103,7 @@ class ModelState:
         }
         settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
-            schema = schema.copy()
-            schema.columns = {name: spec for name, spec in schema.columns.items() if name not in derived}
+            schema = schema.with_columns({name: spec for name, spec in schema.columns.items() if name not in derived})
             kept = {family.counted for family in schema.families.values()}
             blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
             statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
@@ -123,10 +126,15 @@ class ModelState:
                 raise UnsupportedError(text, column=name, hint=hint)
 
     def same(self, other: ModelState) -> bool:
-        """Whether two states hold the same sums and make the same of them (`state/state_equality.py`)."""
+        """Whether two states hold the same sums, read rows in the same way and turn sums into the same answers.
+
+        Not compared is what only says how a model came about: reasons and origins of columns, the rows that something
+        was fitted or selected on, the words of a constraint, rows that were skipped. Nor is a column without any value
+        yet, which is as good as unknown; of an excluded column, that it is excluded, not why.
+        """
         return (
-            same_settings(self.settings, other.settings)
-            and same_schema(self.schema, other.schema)
+            _same(self.settings, other.settings, _without_rows)
+            and _same(self.schema, other.schema, _without_notes)
             and self.same_counts(other)
         )
 
@@ -135,3 +143,36 @@ class ModelState:
         if self.given is not None and other.given is not None:
             return self.given.same(other.given)
         return self.given is other.given and self.statistics.same(other.statistics)
+
+
+def _same(left: Any, right: Any, reduce: Callable[[Any], Any]) -> bool:
+    """Whether two values are equal but for what `reduce` removes."""
+    return bool(left == right or reduce(left) == reduce(right))
+
+
+def _without_notes(schema: Schema) -> Schema:
+    columns = {name: _reading(spec) for name, spec in schema.columns.items() if not spec.is_undecided}
+    return schema.with_columns(columns)
+
+
+def _reading(spec: ColumnSpec) -> ColumnSpec:
+    """A column without its history; all that are excluded for any cause are alike."""
+    if spec.status not in _COUNTED:
+        return ColumnSpec.unused(spec.name, Status.BY_USER, "")
+    return replace(spec, reason="", origin=Origin.INFERRED, selected_on=0.0)
+
+
+def _without_rows(settings: Settings) -> Settings:
+    """Settings without the rows that they were fitted on; rules that do nothing are None."""
+    weights, corrections = settings.column_weights, settings.token_corrections
+    calibration, decision = settings.calibration, settings.decision
+    fitted: dict[str, Any] = {
+        # whether weights were fitted matters beside new classes and columns, on how many rows does not
+        "column_weights": weights and replace(weights, model_rows=0.0, fitted_on=float(weights.fitted_on > 0)),
+        "token_corrections": corrections and replace(corrections, model_rows=0.0, fitted_on=0.0),
+        "calibration": calibration and replace(calibration, model_rows=0.0, fitted_on=0.0),
+        "decision": decision and replace(decision, model_rows=0.0, constraint=""),
+    }
+    nothing = {"column_weights": ColumnWeights(), "decision": Decision()}
+    kept: dict[str, Any] = {name: None if rule == nothing.get(name) else rule for name, rule in fitted.items()}
+    return replace(settings, **kept)

@@ -59,15 +59,34 @@ class Domain:
             raise ParameterError(f"{name} to be {self.words}", got=value) from None
 
 
+def _refuse(value: Any) -> Any:
+    raise _Outside
+
+
+def _one_of(*values: Any, otherwise: Callable[[Any], Any] = _refuse) -> Callable[[Any], Any]:
+    """A conversion that leaves some values as they are."""
+
+    def convert(value: Any) -> Any:
+        is_known = any(value is known or (isinstance(value, str) and value == known) for known in values)
+        return value if is_known else otherwise(value)
+
+    return convert
+
+
+def _or_by_column(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A conversion of one value for all columns, or of a dict with one for each."""
+
+    def convert_all(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(column): convert(part) for column, part in value.items()}
+        return convert(value)
+
+    return convert_all
+
+
 def choice(*values: str) -> Domain:
     """One of a few words."""
-
-    def convert(value: Any) -> str:
-        if not isinstance(value, str) or value not in values:
-            raise _Outside
-        return value
-
-    return Domain(" or ".join(map(repr, values)), convert, values)
+    return Domain(" or ".join(map(repr, values)), _one_of(*values), values)
 
 
 def _number(value: Any) -> float:
@@ -87,19 +106,7 @@ def _strength(value: Any) -> float:
     return k
 
 
-def _strengths(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {column: _auto_or_strength(k) for column, k in value.items()}
-    return _auto_or_strength(value)
-
-
-def _auto_or_strength(value: Any) -> Any:
-    return value if isinstance(value, str) and value == "auto" else _strength(value)
-
-
 def _class_prior(value: Any) -> Any:
-    if isinstance(value, str) and value in ("empirical", "uniform"):
-        return value
     if not isinstance(value, Mapping):
         raise _Outside
     prior = {label: _number(p) for label, p in value.items()}
@@ -109,8 +116,6 @@ def _class_prior(value: Any) -> Any:
 
 
 def _class_weights(value: Any) -> Any:
-    if value is None or (isinstance(value, str) and value == "balanced"):
-        return value
     if not isinstance(value, Mapping) or not value:
         raise _Outside
     weights = {label: _number(weight) for label, weight in value.items()}
@@ -125,17 +130,15 @@ def _family(value: Any) -> Any:
     return parse(value)
 
 
-def _families(value: Any) -> Any:
+def _column_family(value: Any) -> Any:
     from tallybayes.columns.column_spec import parse_column
 
-    if isinstance(value, Mapping):
-        return {str(column): parse_column(family) for column, family in value.items()}
-    return None if value is None else parse_column(value)
+    return parse_column(value)
 
 
-def _names(value: Any) -> list[str] | None:
-    if value is None or isinstance(value, str):
-        return None if value is None else [value]
+def _names(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
     if not isinstance(value, Iterable):
         raise _Outside
     return [str(column) for column in value]
@@ -144,14 +147,14 @@ def _names(value: Any) -> list[str] | None:
 def _schema(value: Any) -> Any:
     from tallybayes.columns.schema import Schema
 
-    if value is not None and not isinstance(value, Schema):
+    if not isinstance(value, Schema):
         raise _Outside
     return value
 
 
 def _bins(value: Any) -> Any:
-    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 2):
-        return None if value is None else int(value)
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 2:
+        return int(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _Outside
     edges = list(value)
@@ -162,44 +165,36 @@ def _bins(value: Any) -> Any:
     return tuple(map(float, edges))
 
 
-def _auto_or_bool(value: Any) -> Any:
-    if isinstance(value, bool) or (isinstance(value, str) and value == "auto"):
-        return value
-    raise _Outside
-
-
-def _switches(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(column): _auto_or_bool(switch) for column, switch in value.items()}
-    return _auto_or_bool(value)
-
-
 def _weights(value: Any) -> Any:
     from tallybayes.state.column_weights import ColumnWeights
 
-    if value is None or (isinstance(value, str) and value == "auto") or isinstance(value, ColumnWeights):
-        return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | ColumnWeights):
         raise _Outside
-    return ColumnWeights(value)
-
-
-def _preset(value: Any) -> str | None:
-    if value is None or (isinstance(value, str) and value == "textbook"):
-        return value
-    raise _Outside
+    return value if isinstance(value, ColumnWeights) else ColumnWeights(value)
 
 
 _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
-STRENGTHS = Domain(f"'auto', {_RANGE}; or a dict of these by column", _strengths)
-CLASS_PRIOR = Domain("'empirical', 'uniform', or a dict of probabilities by label that add up to 1", _class_prior)
-CLASS_WEIGHTS = Domain("None, 'balanced', or a dict of weights above 0 by label", _class_weights)
+STRENGTHS = Domain(
+    f"'auto', {_RANGE}; or a dict of these by column", _or_by_column(_one_of("auto", otherwise=_strength))
+)
+CLASS_PRIOR = Domain(
+    "'empirical', 'uniform', or a dict of probabilities by label that add up to 1",
+    _one_of("empirical", "uniform", otherwise=_class_prior),
+)
+CLASS_WEIGHTS = Domain(
+    "None, 'balanced', or a dict of weights above 0 by label", _one_of(None, "balanced", otherwise=_class_weights)
+)
 FAMILY = Domain("a family, such as 'gaussian'", _family)
-FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
-NAMES = Domain("names of columns", _names)
-PRESET = Domain("'textbook' or None", _preset, ("textbook",))
-WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
-SWITCHES = Domain("'auto', True or False; or a dict of these by column", _switches)
-BINS = Domain("a number of bins of at least 2, or the edges between them in ascending order", _bins)
-SCHEMA = Domain("a Schema, as Schema.load returns it", _schema)
+FAMILIES = Domain(
+    "a dict of families by column, one family for all columns, or None",
+    _one_of(None, otherwise=_or_by_column(_column_family)),
+)
+NAMES = Domain("names of columns", _one_of(None, otherwise=_names))
+PRESET = Domain("'textbook' or None", _one_of(None, "textbook"), ("textbook",))
+WEIGHTS = Domain("'auto', None, or a dict of weights by column", _one_of(None, "auto", otherwise=_weights))
+SWITCHES = Domain("'auto', True or False; or a dict of these by column", _or_by_column(_one_of("auto", True, False)))
+BINS = Domain(
+    "a number of bins of at least 2, or the edges between them in ascending order", _one_of(None, otherwise=_bins)
+)
+SCHEMA = Domain("a Schema, as Schema.load returns it", _one_of(None, otherwise=_schema))

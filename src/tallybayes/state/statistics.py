@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Codes32
-from tallybayes.arrays.axis import positions
+from tallybayes.arrays.axis import merge_keys, positions
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
@@ -136,6 +136,13 @@ class SufficientStatistics:
             commit()
         self.blocks = _in_order(self.blocks | new) if new else self.blocks
         self.class_rows = class_rows.trimmed()
+
+    def combined(self, part: SufficientStatistics, sign: int) -> SufficientStatistics:
+        """The sums with others added (1) or taken away (-1), over the labels of both; either may be changed."""
+        labels = merge_keys(self.labels, part.labels)
+        result = self.aligned(labels)
+        result.add(part.aligned(labels), sign)
+        return result
 
     def bound(self) -> None:
         """Keep vocabularies within their limits."""

@@ -8,6 +8,11 @@ header has one entry of metadata, "tallybayes". Its value is again JSON, which b
 The SHA-256 is computed over all bytes with its own 64 digits replaced by zeros, so any flipped byte is an error. A
 forger can compute it too, so the content is checked as well: see `tallybayes.storage.content`.
 
+Facts of files that earlier versions wrote become those of the present format:
+
+1   the status and origin of a column were told by its reason; a sample of rows had one limit
+2   how the cells of a column are read was written in facts of the column, not in those of its reader
+
 >>> facts, tensors = unpack(pack({"label": "y"}, {"rows": np.array([3])}))
 >>> facts, tensors
 ({'label': 'y'}, {'rows': array([3])})
@@ -18,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,12 +31,12 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from tallybayes.errors import FileError, shorten
-from tallybayes.storage.old_formats import upgrade
+from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgrade_schema
+from tallybayes.errors import FileError, TallyError, shorten
 from tallybayes.tally.exact import require
 from tallybayes.version import __version__
 
-__all__ = ["FORMAT", "START", "Tensors", "json_text", "object_of", "pack", "unique", "unpack"]
+__all__ = ["FORMAT", "START", "Tensors", "json_text", "object_of", "pack", "read_content", "unique", "unpack"]
 
 FORMAT = 3  # increase it with every change that older versions cannot read; older formats stay readable
 START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # the first bytes of every file, after the length
@@ -44,6 +49,7 @@ _DTYPES = {"I64": "<i8", "U8": "<u1", "F64": "<f8"}
 Tensors = dict[str, NDArray[Any]]
 Name = TypeVar("Name")
 Value = TypeVar("Value")
+Content = TypeVar("Content")
 
 
 def pack(facts: Mapping[str, Any], tensors: Tensors) -> bytes:
@@ -79,7 +85,36 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
     first, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in views}
     require(tuple(header)[:3] == first, f"expected {', '.join(first)} first, got {shorten(list(header)[:3])}")
     require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
-    return upgrade({k: v for k, v in header.items() if k not in first}, number), tensors
+    return _upgrade({k: v for k, v in header.items() if k not in first}, number), tensors
+
+
+def read_content(
+    data: bytes,
+    kind: str,
+    assemble: Callable[[dict[str, Any], Tensors], Content],
+    *,
+    name: str,
+    what: str = "bytes are",
+) -> Content:
+    """What `assemble` makes of the facts and arrays of a kind of content; a FileError that names `name` for others."""
+    try:
+        facts, tensors = unpack(bytes(data))
+        if (content := facts.get("content", "model")) != kind:
+            raise FileError(f"expected a {kind}, got a {content if isinstance(content, str) else shorten(content)}")
+        return assemble(facts, tensors)
+    except FileError as error:
+        raise error.at(file=name) from error.__cause__
+    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
+        raise FileError(f"the {what} damaged or forged: {error}", file=name) from error
+
+
+def _upgrade(facts: dict[str, Any], number: int) -> dict[str, Any]:
+    """The facts of a file of format `number`; what is not as expected stays, and is refused where it is read."""
+    if "schema" in facts and number < SCHEMA_FORMAT:  # schemas have the number of the file that holds them
+        facts = facts | {"schema": upgrade_schema(facts["schema"], number)}
+    if number < 2 and isinstance(sample := facts.get("sample"), dict) and "limit" in sample:
+        facts = facts | {"sample": {"limit": sample["limit"], "if_rare": sample["limit"]}}
+    return facts
 
 
 def json_text(value: Any) -> str:

@@ -21,19 +21,38 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.readers.reader import ReadContext
+from tallybayes.columns.readers.reader_registry import reader_of_kind
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import FileError, shorten
-from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
+from tallybayes.errors import shorten
+from tallybayes.families import Family
+from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, json_text, object_of
-from tallybayes.storage.schema_content import schema_from_json, schema_to_json, settings_from_json, settings_to_json
-from tallybayes.storage.statistics_content import read_keys, read_total, take_array, write_keys, write_total
-from tallybayes.tally.exact import require
+from tallybayes.storage.keys import pack_keys, unpack_keys
+from tallybayes.storage.schema_content import (
+    family_of,
+    family_text,
+    schema_from_json,
+    schema_to_json,
+    settings_from_json,
+    settings_to_json,
+)
+from tallybayes.tally import Exact, Tally
+from tallybayes.tally.exact import check_amounts, require
+from tallybayes.tally.tally import Arrays
 
-__all__ = ["assemble", "serialise"]
+__all__ = ["assemble", "read_keys", "read_total", "serialise", "take_array", "write_keys", "write_total"]
+
+_LABELS = {"text", "number", "boolean", "bytes"}
+_CLASSES = 2**24  # the limit of the cells of `tally.Counts`
+_CHUNK = 2**18  # digits compared at a time
 
 
 def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
@@ -49,8 +68,6 @@ def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
 
 def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
     """Return the state from facts and arrays; a ValueError or FileError if they are not those of a model."""
-    if "content" in facts:
-        raise FileError(f"expected a model, got a {shorten(facts['content'])[1:-1]}")
     content = "written" if "written" in facts else "total"
     object_of(facts, "schema", "settings", "skipped", content)
     schema, settings = schema_from_json(facts["schema"]), settings_from_json(facts["settings"])
@@ -92,9 +109,9 @@ def _order(content: Any) -> Any:
 
 
 def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> GivenProbabilities:
-    classes, features = sort_keys(prior), tuple(schema.families)
+    classes = sort_keys(prior)
     require(len({rough_kind(label) for label in classes}) == 1, "labels of different types")
-    tables = []
+    tables = {}
     for i, (name, family) in enumerate(schema.families.items()):
         require(family.column is Codes, f"column {name!r}: not a table of categories")
         values = read_keys(tensors, f"column{i}.values")
@@ -107,7 +124,129 @@ def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> 
         )
         p = np.exp(np.where(log_p < 1e-8, log_p, np.nan))
         require((np.abs(p.sum(axis=0) - 1) < 1e-8).all(), f"column {name!r}: probabilities do not add up to 1")
-        tables.append((values, log_p))
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
-    return GivenProbabilities(tuple(classes), log_prior, GivenTables(features, len(classes), tuple(tables)))
+        tables[name] = values, log_p
+    return GivenProbabilities.of(prior, tables)
+
+
+def write_total(tensors: Tensors, total: SufficientStatistics, schema: Schema) -> dict[str, Any]:
+    """Put the arrays of statistics into `tensors`; returns the facts about them."""
+    total = total.aligned(total.in_use())
+    write_keys(tensors, "labels", total.labels)
+    class_rows = total.class_rows.trimmed()
+    tensors["class_rows"] = class_rows.digits
+    blocks: list[dict[str, Any]] = []
+    names = _names_by_family(schema)
+    for text, family in sorted((family_text(family), family) for family in total.blocks):
+        arrays = total.blocks[family].arrays()
+        if not arrays.features:
+            continue
+        block, index = f"block{len(blocks)}", {name: i for i, name in enumerate(names[family])}
+        tensors[f"{block}.columns"] = np.array([index[name] for name in arrays.features], np.int64)
+        tensors |= {f"{block}.{name}": sums.digits for name, sums in arrays.sums.items()}
+        tensors |= {f"{block}.{name}": places for name, places in arrays.places.items()}
+        for name, keys in arrays.keys.items():
+            write_keys(tensors, f"{block}.{name}", keys)
+        blocks.append({"family": text, "low": {name: sums.low for name, sums in sorted(arrays.sums.items())}})
+    return {"low": class_rows.low, "blocks": blocks}
+
+
+def read_total(tensors: Tensors, content: Any, schema: Schema) -> SufficientStatistics:
+    """Take the arrays of statistics out of `tensors`; a ValueError if no rows can have such sums."""
+    facts = object_of(content, "low", "blocks")
+    labels = read_keys(tensors, "labels")
+    require(len(labels) < _CLASSES and len(set(labels)) == len(labels), "duplicate labels")
+    require(sort_keys(labels) == labels, "labels out of order")
+    require(
+        len(kinds := {rough_kind(label) for label in labels}) <= 1 and kinds <= _LABELS, "labels of different types"
+    )
+    class_rows = _read_sums(tensors, "class_rows", facts["low"])
+    require(class_rows.shape == (len(labels),) and class_rows.nonzero().all(), "labels without rows")
+    check_amounts(class_rows, "class_rows")
+    require(isinstance(facts["blocks"], list), "blocks that are not a list")
+    blocks: dict[Family, Tally] = {}
+    names, before = _names_by_family(schema), ""
+    for i, block_facts in enumerate(facts["blocks"]):
+        block = object_of(block_facts, "family", "low")
+        family = family_of(block["family"])
+        require(before < block["family"] == family_text(family), "families out of order")
+        before, columns_of = block["family"], names.get(family, [])
+        columns = take_array(tensors, f"block{i}.columns", np.int64)
+        require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
+        in_order = (columns[1:] > columns[:-1]).all()  # differences might overflow
+        require(columns[0] >= 0 and columns[-1] < len(columns_of) and in_order, f"{family.name}: columns")
+        features = tuple(columns_of[j] for j in columns.tolist())
+        like = _empty_tally(family, [schema.columns[name] for name in features])
+        blocks[family] = _read_tally(tensors, f"block{i}", family, like, features, len(labels), block["low"])
+        _check_rows(class_rows, blocks[family].rows_seen(), family)
+    return SufficientStatistics(labels, class_rows, blocks)
+
+
+def _empty_tally(family: Family, fields: list[ColumnSpec]) -> Tally:
+    """A tally without any rows; of derived columns, with the cells of their inputs."""
+    derived = {spec.name: spec.reader for spec in fields if spec.reader.inputs}
+    columns = [
+        reader.encode({cell_input: np.zeros(0, np.int16) for cell_input in reader.inputs}, ReadContext(name, 0))
+        for name, reader in derived.items()
+    ] or [reader_of_kind(family.column).encode({}, ReadContext("", 0))]
+    tally: Tally = family.observe(tuple(derived) or ("",), columns, np.zeros(0, np.int32), 1, None)
+    return tally
+
+
+def _read_tally(
+    tensors: Tensors, block: str, family: Family, like: Tally, features: tuple[str, ...], n_classes: int, content: Any
+) -> Tally:
+    """Read a tally; its type and arrays are determined by the family, not by the file."""
+    required: Arrays = like.arrays()
+    low = object_of(content, *required.sums)
+    arrays = Arrays(
+        features,
+        {name: _read_sums(tensors, f"{block}.{name}", low[name]) for name in required.sums},
+        {name: take_array(tensors, f"{block}.{name}", np.int64) for name in required.places},
+        {name: read_keys(tensors, f"{block}.{name}") for name in required.keys},
+    )
+    try:
+        tally: Tally = type(like).from_arrays(arrays, n_classes, like)
+    except ValueError as error:
+        raise ValueError(f"{family.name}: {error}") from error
+    return tally
+
+
+def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
+    """Raise if a column has more values in a class than the class has rows; in chunks of columns, to save memory."""
+    step = max(1, _CHUNK // class_rows.digits.size)
+    for start in range(0, len(seen), step):
+        left = class_rows[None] - seen[start : start + step]
+        require(not left.negative().any(), f"{family.name}: more values than rows")
+
+
+def _names_by_family(schema: Schema) -> dict[Family, list[str]]:
+    """The names of the columns of each family, sorted."""
+    result: dict[Family, list[str]] = {}
+    for name, family in schema.families.items():
+        result.setdefault(family.counted, []).append(name)
+    return result
+
+
+def take_array(tensors: Tensors, name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    """Take an array of this type out of `tensors`."""
+    require(name in tensors, f"the array {name} is missing")
+    require(tensors[name].dtype == dtype, f"{name}: numbers of type {tensors[name].dtype}")
+    return tensors.pop(name)
+
+
+def _read_sums(tensors: Tensors, name: str, low: Any) -> Exact:
+    require(type(low) is int, f"{name}: the position of the lowest digit is missing")
+    try:
+        return Exact.from_digits(take_array(tensors, name, np.int64), low)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def write_keys(tensors: Tensors, name: str, keys: list[Any]) -> None:
+    """Put keys into `tensors`, as two arrays."""
+    tensors[name], tensors[f"{name}.ends"] = pack_keys(keys)
+
+
+def read_keys(tensors: Tensors, name: str) -> list[Any]:
+    """Take keys out of `tensors`."""
+    return unpack_keys(take_array(tensors, name, np.uint8), take_array(tensors, f"{name}.ends", np.int64))

@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from tallybayes.atomic_file import Path, reason, write_file
-from tallybayes.errors import FileError, TallyError
+from tallybayes.errors import FileError
 from tallybayes.state.model_state import ModelState
-from tallybayes.storage.container import START, pack, unpack
+from tallybayes.storage.container import START, pack, read_content
 from tallybayes.storage.content import assemble, serialise
 
 try:
@@ -47,12 +47,7 @@ def state_to_bytes(state: ModelState) -> bytes:
 
 def state_from_bytes(data: bytes, name: str = "the bytes") -> ModelState:
     """Return the state from the bytes of `state_to_bytes`; a FileError that names `name` for any others."""
-    try:
-        return assemble(*unpack(bytes(data)))
-    except FileError as error:
-        raise error.at(file=name) from error.__cause__
-    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
-        raise FileError(f"the file is damaged or forged: {error}", file=name) from error
+    return read_content(data, "model", assemble, name=name, what="file is")
 
 
 def write_state(state: ModelState, path: Path) -> None:

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from tallybayes.arrays.column import Bag
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import FileError, TallyError, shorten
-from tallybayes.state.counted_rows import CountedRows
+from tallybayes.errors import FileError, shorten
+from tallybayes.state.counting import CountedRows
 from tallybayes.state.row_sample import RowSample, SampledRows
 from tallybayes.state.text_samples import DocumentSample, TextSamples
 from tallybayes.storage.cell_content import cells_from_bytes, cells_to_bytes
-from tallybayes.storage.container import Tensors, object_of, pack, unique, unpack
+from tallybayes.storage.container import Tensors, object_of, pack, read_content, unique
+from tallybayes.storage.content import read_keys, read_total, take_array, write_keys, write_total
 from tallybayes.storage.schema_content import schema_from_json, schema_to_json
-from tallybayes.storage.statistics_content import read_keys, read_total, take_array, write_keys, write_total
 from tallybayes.tally.exact import require
 
 __all__ = ["PARTIAL_SUM", "PartialSum", "partial_from_bytes", "partial_to_bytes"]
@@ -90,19 +90,10 @@ def partial_to_bytes(part: PartialSum) -> bytes:
 
 def partial_from_bytes(data: bytes) -> PartialSum:
     """Return the partial sum from the bytes of `partial_to_bytes`; a FileError for any others."""
-    try:
-        return _assemble(*unpack(bytes(data)))
-    except FileError as error:
-        raise error.at(file=PARTIAL_SUM) from error.__cause__
-    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
-        raise FileError(f"the bytes are damaged or forged: {error}", file=PARTIAL_SUM) from error
+    return read_content(data, PARTIAL_SUM, _assemble, name=PARTIAL_SUM)
 
 
 def _assemble(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
-    content = facts.get("content", "model")
-    require(isinstance(content, str), "no kind of content")
-    if content != PARTIAL_SUM:
-        raise FileError(f"expected a {PARTIAL_SUM}, got a {shorten(content)[1:-1]}")
     object_of(facts, *_NAMES)
     require(isinstance(facts["plan"], str) and _DIGEST.fullmatch(facts["plan"]), "no digest of the plan")
     require(type(facts["learns"]) is bool, "whether the rows are to be learned")

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.arrays.column import Codes
-from tallybayes.errors import FileError, ParameterError, TallyError, shorten
-from tallybayes.state.counting_plan import CountingPlan
-from tallybayes.storage.container import object_of, pack, unique, unpack
+from tallybayes.errors import FileError, shorten
+from tallybayes.state.counting import CountingPlan
+from tallybayes.storage.container import Tensors, object_of, pack, read_content, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.storage.schema_content import schema_from_json, schema_to_json, settings_from_json, settings_to_json
 from tallybayes.tally.exact import require
@@ -26,9 +26,6 @@ _NAMES = ("content", "schema", "settings", "label", "weight", "learns", "draws",
 
 def plan_to_bytes(plan: CountingPlan, *, draws: bool) -> bytes:
     """Serialise a plan; draws: whether a sample of the rows is drawn. Label and weight must be names of columns."""
-    for name in (plan.label, plan.weight):
-        if not isinstance(name, str | None):
-            raise ParameterError("label and weight as names of columns", got=type(name))
     columns = [name for name, family in plan.schema.families.items() if family.column is Codes]
     keys = {name: plan.key_of(name) for name in columns}
     try:
@@ -50,20 +47,12 @@ def plan_to_bytes(plan: CountingPlan, *, draws: bool) -> bytes:
 
 def plan_from_bytes(data: bytes) -> tuple[CountingPlan, bool]:
     """The plan, and whether a sample of the rows is drawn; a FileError for bytes that `plan_to_bytes` did not write."""
-    try:
-        facts, tensors = unpack(bytes(data))
-        if facts.get("content") != "plan":
-            raise FileError(f"expected a plan, got a {shorten(facts.get('content', 'model'))[1:-1]}")
-        object_of(facts, *_NAMES)
-        require(not tensors, "unexpected arrays")
-        return _assemble(facts), facts["draws"]
-    except FileError as error:
-        raise error.at(file="plan") from error.__cause__
-    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
-        raise FileError(f"the bytes are damaged or forged: {error}", file="plan") from error
+    return read_content(data, "plan", _assemble, name="plan")
 
 
-def _assemble(facts: dict[str, Any]) -> CountingPlan:
+def _assemble(facts: dict[str, Any], tensors: Tensors) -> tuple[CountingPlan, bool]:
+    object_of(facts, *_NAMES)
+    require(not tensors, "unexpected arrays")
     for name in ("learns", "draws"):
         require(type(facts[name]) is bool, f"{name} is {shorten(facts[name])}")
     require(isinstance(facts["label"], str) and isinstance(facts["weight"], str | None), "no label")
@@ -77,7 +66,7 @@ def _assemble(facts: dict[str, Any]) -> CountingPlan:
         "keys that are not text",
     )
     keys = unique([(name, text_key(text)) for name, text in pairs])
-    return CountingPlan(
+    plan = CountingPlan(
         schema_from_json(facts["schema"]),
         settings_from_json(facts["settings"]),
         facts["label"],
@@ -86,3 +75,4 @@ def _assemble(facts: dict[str, Any]) -> CountingPlan:
         [text_key(text) for text in texts],
         keys.get,
     )
+    return plan, facts["draws"]

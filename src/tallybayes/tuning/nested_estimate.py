@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import positions
 from tallybayes.columns.schema import Schema
 from tallybayes.model import Model
-from tallybayes.model.learning_steps import learn_and_sample
+from tallybayes.model.fit import learn_and_sample
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.judged_rows import JudgedRows

@@ -15,7 +15,6 @@ from tallybayes.columns.cell_cuts import inputs_of_sizes
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.cells_reader import CellsReader
-from tallybayes.columns.schema import Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
 from tallybayes.state.model_state import ModelState
@@ -122,7 +121,7 @@ class TermCandidates:
         others = {  # else they would be learned as new
             name: spec if spec.family is None else spec.without_family(Status.INPUT) for name, spec in taken.items()
         }
-        schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
+        schema = state.schema.with_columns(others | fields)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)

@@ -16,9 +16,8 @@ from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
-from tallybayes.model.fit_plan import FitPlan
-from tallybayes.model.learning_steps import learn_and_sample, set_column_weights
+from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights
+from tallybayes.model.fit_plan import Plan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
@@ -91,8 +90,8 @@ def tune(
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
     source, label, sample_weight = as_columns(source, label, sample_weight)
-    plan = FitPlan.of(source, label, options, sample_weight=sample_weight)
-    model, label = plan.empty_model(), plan.label
+    plan = Plan.of(source, label, options, sample_weight=sample_weight)
+    model, label = plan.empty_model(), plan.counting.label
     sample_weight, fields = model.schema.weight, dict(model.schema.columns)
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):

@@ -8,7 +8,7 @@
 e_jc is the log P(x_j | c) of a model without the row, centred at log sum over c of P(c) P(x_j | c), because its level
 matters where the weights of a column differ between the classes. w_jc >= 0 are weights, shrunk to a temperature t that
 all columns share, and t to 1; o_c are offsets of the classes, u_c is 1 but for rare classes. b_jc are slopes of the
-standardised values z_j, d_jc tables over coarse cells (`state/value_correction.py`), which only `tallybayes.tune` fits.
+standardised values z_j, d_jc tables over coarse cells (`state/column_weights.py`), which only `tallybayes.tune` fits.
 These two are not evidence that was learned without the row, so they could fit noise: their strengths s and r are chosen
 by evidence, by MacKay's fixed point s = g / sum b^2, where g = sum of h / (h + s) is the number of slopes that the data
 determine and h are the eigenvalues of the curvature of the loss, class by class (for cells, its diagonal). On columns

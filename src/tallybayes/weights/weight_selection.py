@@ -15,10 +15,9 @@ from tallybayes.arrays.column import Reals
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import DataWarning, ForgetError
 from tallybayes.families.temperature import temper_scores
-from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.column_weights import FARTHEST, ColumnWeights, ValueCorrection
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
-from tallybayes.state.value_correction import FARTHEST, ValueCorrection
 from tallybayes.weights.held_out_evidence import HeldOutEvidence, held_out_evidence
 from tallybayes.weights.possible_leak import warn_of_leaks
 from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centre_evidence, fit_weights

@@ -18,7 +18,7 @@ from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.events.model_files import ModelFiles
 from tallybayes.server.events.row_admission import MAX_NEW_COLUMNS
 from tallybayes.server.live.change_request import ChangeRequest
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountingPlan
 from tallybayes.tables.table import Table
 
 

@@ -119,8 +119,7 @@ class CellInput:
         else:
             cells = {key: cell for cell, key in enumerate(self.keys)}
             cell_of[:n_keys] = [cells.get(key, -1) for key in known]
-        place = column.codes.astype(np.int64) - column.origin
-        return cell_of[np.where((place < 0) | (place >= n_keys), n_keys, place)]
+        return cell_of[column.places()]
 
     def describe(self, cell: int) -> str:
         """A cell in words."""

@@ -10,11 +10,17 @@ import numpy as np
 
 from tallybayes.arrays.column import Cells
 from tallybayes.columns.readers.cell_input import CellInput
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_facts
+from tallybayes.columns.readers.reader import Fact, ReadContext, Reader
 from tallybayes.errors import ParameterError
 from tallybayes.tables.source import Kind
 
 __all__ = ["CellsReader"]
+
+
+def _read_inputs(inputs: Any) -> tuple[CellInput, ...]:
+    if not isinstance(inputs, list):
+        raise ParameterError("a list of the inputs of a derived column", got=inputs)
+    return tuple(map(CellInput.from_dict, inputs))
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class CellsReader(Reader):
 
     kind = "cells"
     column = Cells
+    facts = (Fact("inputs", "inputs", lambda inputs: [one.to_dict() for one in inputs], _read_inputs),)
 
     inputs: tuple[CellInput, ...] = field()  # required: the default of other readers is none
 
@@ -44,15 +51,3 @@ class CellsReader(Reader):
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """Nothing by itself: the columns of its inputs say how they are read (`columns/batch.py`)."""
         return {}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The inputs and their cells."""
-        return super().to_dict() | {"inputs": [cell_input.to_dict() for cell_input in self.inputs]}
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> CellsReader:
-        """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts, "inputs")
-        if not isinstance(inputs := facts.get("inputs"), list):
-            raise ParameterError("a list of the inputs of a derived column", got=inputs)
-        return cls(tuple(map(CellInput.from_dict, inputs)))

@@ -24,7 +24,7 @@ from tallybayes.cells.arrow import strings
 from tallybayes.cells.date_format import DAY, DateFormat
 from tallybayes.cells.known_order import MONTHS, WEEKDAYS
 from tallybayes.columns.readers.date_cells import NO_DATE, DateCells
-from tallybayes.columns.readers.reader import DatePart, ReadContext, Reader, check_facts
+from tallybayes.columns.readers.reader import DatePart, Fact, ReadContext, Reader
 from tallybayes.errors import DataError, Described, warn
 from tallybayes.formatting import shown
 from tallybayes.tables.source import Kind
@@ -44,22 +44,13 @@ class DateReader(Reader):
 
     kind = "date"
     column = None
+    facts = (Fact("dates", "dates", str, lambda text: DateFormat.parse("date" if text is None else text)),)
 
     dates: DateFormat = field()  # required: the default of other readers is none
 
     def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Column:
         """Refuse: only the parts of a date are counted."""
         raise DataError("a part of a date", got=Described("the whole date"), column=context.name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The format of the dates."""
-        return super().to_dict() | {"dates": str(self.dates)}
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> DateReader:
-        """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts, "dates")
-        return cls(DateFormat.parse(facts.get("dates", "date")))
 
 
 @dataclass(frozen=True)

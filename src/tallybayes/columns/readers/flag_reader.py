@@ -14,9 +14,8 @@ from tallybayes.cells.arrow import combine_chunks, is_text_type, to_numpy
 from tallybayes.cells.key_form import as_boolean
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.readers.key_reader import as_codes
-from tallybayes.columns.readers.number_reader import number_format, parse_text, to_reals
-from tallybayes.columns.readers.raw_cells import unwrap
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.number_reader import FORMAT, parse_text, to_reals
+from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, unwrap
 from tallybayes.errors import DataError
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
@@ -38,6 +37,7 @@ class FlagReader(Reader):
 
     kind = "flag"
     column = Flags
+    facts = (FORMAT, Fact.switch("only_bits", "only_bits", "whether booleans are numbers that were 0 and 1"))
 
     format: NumberFormat | None = None
     only_bits: bool = False
@@ -55,19 +55,6 @@ class FlagReader(Reader):
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """The column, as booleans or by its format."""
         return {name: self.format or "flag"}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The format, and whether numbers are read as booleans, where they are."""
-        facts = super().to_dict()
-        facts |= {"format": self.format.to_dict()} if self.format is not None else {}
-        return facts | ({"only_bits": True} if self.only_bits else {})
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> FlagReader:
-        """The reader from plain values, every one of them checked."""
-        switches = {"only_bits": "whether booleans are numbers that were 0 and 1"}
-        check_facts(cls, facts, "format", switches=switches)
-        return cls(number_format(facts), facts.get("only_bits", False))
 
 
 def as_flags(name: str, raw: Raw) -> Flags:

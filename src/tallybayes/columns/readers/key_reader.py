@@ -21,8 +21,7 @@ from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
 from tallybayes.cells.arrow import combine_chunks, text_buffers, texts_at, to_list, to_numpy
 from tallybayes.cells.key_form import KeyForm, to_key_type
-from tallybayes.columns.readers.raw_cells import unwrap
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, unwrap
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Raw
@@ -52,6 +51,7 @@ class KeyReader(Reader):
 
     kind = "key"
     column = Codes
+    facts = (Fact("form", "form", lambda form: list(form.words), KeyForm.from_list),)
 
     form: KeyForm | None = None
 
@@ -66,16 +66,6 @@ class KeyReader(Reader):
         if tally is None or not tally.has_keys:
             return place
         return place, tally.key_slots(name), _KEY_TYPES.get(rough_kind(tally.any_key(name)), ())
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form, where there is one."""
-        return super().to_dict() | ({"form": list(self.form.words)} if self.form is not None else {})
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> KeyReader:
-        """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts, "form")
-        return cls(KeyForm.from_list(facts.get("form")))
 
 
 def as_codes(name: str, raw: Raw) -> Codes:
@@ -102,8 +92,7 @@ def as_codes_like(name: str, column: Codes, like: Any, form: KeyForm | None) -> 
                 raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     places = np.array([*(number[key] for key in keys), -1], np.int32)
-    codes = column.codes.astype(np.int64) - column.origin
-    return Codes(places[np.where((codes < 0) | (codes >= len(keys)), -1, codes)], list(number))
+    return Codes(places[column.places()], list(number))
 
 
 def _to_codes(name: str, raw: Raw) -> Codes:

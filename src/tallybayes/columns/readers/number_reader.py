@@ -15,17 +15,19 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.cells.unread_numbers import UnreadNumbers
-from tallybayes.columns.readers.raw_cells import text_of, unwrap, wrong_type
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
+from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, text_of, unwrap, wrong_type
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_missing, is_number, plain_reals
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
 
-__all__ = ["NumberReader", "as_reals", "number_format", "parse_text", "to_reals"]
+__all__ = ["FORMAT", "NumberReader", "as_reals", "parse_text", "to_reals"]
 
 _REALS = (np.dtype(np.float64), np.dtype(np.float32))
 _EXAMPLE = 1234.5
+FORMAT = Fact(
+    "format", "format", NumberFormat.to_dict, lambda facts: None if facts is None else NumberFormat.from_dict(facts)
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class NumberReader(Reader):
 
     kind = "number"
     column = Reals
+    facts = (FORMAT, Fact.switch("whole", "is_whole", "whether numbers are whole"))
 
     format: NumberFormat | None = None
     is_whole: bool = False
@@ -56,23 +59,6 @@ class NumberReader(Reader):
     def with_fractions(self) -> NumberReader:
         """The reader of numbers that are not all whole."""
         return replace(self, is_whole=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The format, and whether the numbers are whole, where they are."""
-        facts = super().to_dict()
-        facts |= {"format": self.format.to_dict()} if self.format is not None else {}
-        return facts | ({"whole": True} if self.is_whole else {})
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> NumberReader:
-        """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts, "format", switches={"whole": "whether numbers are whole"})
-        return cls(number_format(facts), facts.get("whole", False))
-
-
-def number_format(facts: Mapping[str, Any]) -> NumberFormat | None:
-    """The format in the facts of a reader."""
-    return None if facts.get("format") is None else NumberFormat.from_dict(facts["format"])
 
 
 def parse_text(raw: Raw, form: NumberFormat | None, context: ReadContext) -> Raw:

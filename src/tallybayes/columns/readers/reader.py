@@ -1,4 +1,7 @@
-"""What every reader has: what it gives, what it needs of a table, and its facts as plain values."""
+"""What every reader has: what it gives, what it needs of a table, and its facts as plain values.
+
+Raw columns of any kind are made plain before they are read (`unwrap`, `text_of`).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.cells.arrow import combine_chunks, is_text_type, strings, to_list, valid_rows
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.missing_words import MissingWords
@@ -19,11 +24,27 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.families.family import Family
+from tallybayes.tables.raw_values import is_masked, is_missing, is_number
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
 from tallybayes.tally import Tally
 
-__all__ = ["UNREAD", "DatePart", "Purpose", "ReadContext", "Reader", "Unread", "check_column", "check_facts"]
+__all__ = [
+    "UNREAD",
+    "DatePart",
+    "Fact",
+    "Purpose",
+    "ReadContext",
+    "Reader",
+    "Unread",
+    "check_column",
+    "check_facts",
+    "is_array",
+    "is_plain_number",
+    "text_of",
+    "unwrap",
+    "wrong_type",
+]
 
 ColumnT = TypeVar("ColumnT", bound=Column)
 
@@ -59,6 +80,26 @@ class DatePart(NamedTuple):
     part: str
 
 
+class Fact(NamedTuple):
+    """A fact about a reader in files: its name there, the attribute, and how its values are written and read."""
+
+    name: str
+    attribute: str
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+    @classmethod
+    def switch(cls, name: str, attribute: str, meaning: str) -> Fact:
+        """A fact that is true or false."""
+
+        def read(value: Any) -> bool:
+            if not isinstance(value, bool):
+                raise ParameterError(f"true or false: {meaning}", got=value)
+            return value
+
+        return cls(name, attribute, bool, read)
+
+
 class Reader(ABC):
     """How the cells of a column become what its family counts.
 
@@ -67,6 +108,7 @@ class Reader(ABC):
 
     kind: ClassVar[str]  # its name in files
     column: ClassVar[type[Column] | None]  # what it gives; None: it is not read by itself
+    facts: ClassVar[tuple[Fact, ...]] = ()  # what is written about it in files, where it is unusual
 
     format: NumberFormat | None = None  # how cells of text are read as numbers, unless they are plain
     is_whole: bool = False  # whether the first rows hold whole numbers only: samples are whole numbers then
@@ -100,26 +142,23 @@ class Reader(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind, and what is unusual, as plain values."""
-        return {"kind": self.kind}
+        values = [(fact, getattr(self, fact.attribute)) for fact in self.facts]
+        unusual = {fact.name: fact.write(value) for fact, value in values if value not in (None, False)}
+        return {"kind": self.kind, **unusual}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The reader from plain values, every one of them checked."""
-        check_facts(cls, facts)
-        return cls()
+        check_facts(cls, facts, *(fact.name for fact in cls.facts))
+        values = [(fact, facts.get(fact.name, getattr(Reader, fact.attribute))) for fact in cls.facts]
+        return cls(**{fact.attribute: fact.read(value) for fact, value in values})
 
 
-def check_facts(
-    reader: type[Reader], facts: Mapping[str, Any], *names: str, switches: Mapping[str, str] | None = None
-) -> None:
-    """Refuse facts that a reader does not have, and switches that are neither true nor false."""
-    switches = switches or {}
-    known = ("kind", *names, *switches)
+def check_facts(reader: type[Reader], facts: Mapping[str, Any], *names: str) -> None:
+    """Refuse facts that a reader does not have."""
+    known = ("kind", *names)
     if unknown := facts.keys() - set(known):
         raise ParameterError(f"facts of a reader of kind {reader.kind} ({', '.join(known)})", got=sorted(unknown))
-    for name, meaning in switches.items():
-        if not isinstance(facts.get(name, False), bool):
-            raise ParameterError(f"true or false: {meaning}", got=facts[name])
 
 
 @dataclass(frozen=True)
@@ -149,3 +188,70 @@ def check_column(work: Callable[[str, Raw], ColumnT], name: str, raw: Raw, expec
         is_arrow = isinstance(raw, (pa.Array, pa.ChunkedArray))
         kind = str(raw.type if is_arrow else getattr(raw, "dtype", type(raw).__name__))
         raise DataError(f"a column that can be read as {expected}", got=kind, column=name, hint=str(error)) from error
+
+
+def unwrap(raw: Raw, name: str, expected: str) -> Raw:
+    """Numbers in native byte order, masks and dictionaries of numbers resolved, other NumPy arrays as lists."""
+    if is_masked(raw):
+        return raw.tolist() if raw.mask.any() else raw.data
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        return raw if raw.dtype.isnative else raw.astype(raw.dtype.newbyteorder("="))
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "mM":
+        return raw.astype(f"{raw.dtype.kind}8[us]").tolist()  # nanoseconds would become integers
+    if isinstance(raw, np.ndarray) and raw.dtype.kind != "U":
+        return raw.tolist()
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if isinstance(raw.type, pa.BaseExtensionType):
+            raw = combine_chunks(raw).storage
+        if pa.types.is_nested(raw.type):
+            raise wrong_type(name, raw, expected)
+        if pa.types.is_dictionary(raw.type) and pa.types.is_primitive(raw.type.value_type):
+            return combine_chunks(raw).dictionary_decode()
+    return raw
+
+
+def wrong_type(name: str, raw: Any, expected: str) -> DataError:
+    """The error for an Arrow column of the wrong type, with its first value."""
+    valid = np.flatnonzero(valid_rows(combine_chunks(raw)))
+    row = int(valid[0]) if len(valid) else None
+    got = to_list(raw[row : row + 1])[0] if row is not None else str(raw.type)
+    return DataError(expected, got=got, column=name, row=row)
+
+
+def text_of(raw: Raw, most: int | None = None) -> Any:
+    """The first rows of a column of text, or of numbers and text, as an Arrow array of text; None of any other column.
+
+    most: so many rows, or all.
+    """
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_dictionary(raw.type) and is_text_type(raw.type.value_type):
+            return strings(to_list(raw[:most]))
+        if not is_text_type(raw.type):
+            return None
+        raw = combine_chunks(raw[:most])
+        return raw.cast(pa.large_string()) if pa.types.is_string_view(raw.type) else raw
+    if isinstance(raw, np.ndarray):
+        if is_array(raw):
+            return None
+        raw = raw.tolist()
+    if not isinstance(raw, list):
+        return None
+    types = set(map(type, raw))
+    if not any(issubclass(kind, str) for kind in types):
+        return None
+    if types <= {str, type(None)}:
+        return strings(raw[:most])
+    values = [None if is_missing(value) else value for value in raw]
+    if not all(value is None or isinstance(value, str) or is_plain_number(value) for value in values):
+        return None
+    return strings([value if value is None or isinstance(value, str) else repr(value) for value in values[:most]])
+
+
+def is_array(raw: Raw) -> bool:
+    """Whether a column is an array of numbers, booleans or dates: it has no text to be read."""
+    return isinstance(raw, np.ndarray) and raw.dtype.kind not in "UO"
+
+
+def is_plain_number(value: Any) -> bool:
+    """Whether a value is a number, and no boolean."""
+    return is_number(value) and not isinstance(value, (bool, np.bool_))

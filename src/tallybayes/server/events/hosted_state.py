@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.arrays.column import Codes
-from tallybayes.columns.label import label_column
+from tallybayes.columns.label_spec import label_column
 from tallybayes.errors import DataError
 from tallybayes.io.read import to_source
 from tallybayes.model.label_plan import label_notes
@@ -27,8 +27,7 @@ from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.server.events.event import Event
 from tallybayes.server.events.event_rows import EventData, read_rows
 from tallybayes.server.events.known_values import GroupTypes, KnownValues
-from tallybayes.state.counted_rows import CountedRows
-from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.text_samples import TextSamples
 

@@ -1,20 +1,59 @@
-"""Rows that were counted: what is added to a model or subtracted from it. Counted rows can be added to each other."""
+"""How rows are counted for a model, and the rows that were counted.
+
+A plan is all that has to be known of a model to count rows, without its sums. Counted rows are what is added to a model
+or subtracted from it; they can be added to each other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallybayes.arrays.axis import merge_keys, rough_kind
+from tallybayes.arrays.axis import rough_kind
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
+from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
 
-__all__ = ["CountedRows"]
+__all__ = ["CountedRows", "CountingPlan"]
+
+
+def _no_key(column: str) -> Any:
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class CountingPlan:
+    """Schema and settings of a model, label and weight of the rows, and the keys that rows must agree with.
+
+    label, weight: names of columns, or arrays.
+    learns: whether the rows are to be added to the model, which takes samples of documents.
+    labels: the classes of the model, whose type new labels get; key_of: one category of a column, or None.
+    """
+
+    schema: Schema
+    settings: Settings
+    label: Any
+    weight: Any = None
+    learns: bool = True
+    labels: Sequence[Any] = ()
+    key_of: Callable[[str], Any] = _no_key
+
+    @classmethod
+    def of(cls, state: ModelState, label: Any, weight: Any, *, learns: bool) -> CountingPlan:
+        """The plan to count rows for a model."""
+        schema, statistics = state.schema, state.statistics
+
+        def key_of(column: str) -> Any:
+            return statistics.any_key(schema.family_of(column), column)
+
+        return cls(schema, state.settings, label, weight, learns, statistics.in_use(), key_of)
 
 
 @dataclass(eq=False)
@@ -50,12 +89,8 @@ class CountedRows:
 
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""
-        if self.statistics.labels or self.statistics.blocks:
-            labels = merge_keys(self.statistics.labels, part.labels)
-            self.statistics = self.statistics.aligned(labels)
-            self.statistics.add(part.aligned(labels), 1)
-        else:
-            self.statistics = part
+        is_first = not (self.statistics.labels or self.statistics.blocks)
+        self.statistics = part if is_first else self.statistics.combined(part, 1)
 
 
 def _check_keys(mine: CountedRows, theirs: CountedRows) -> None:
