@@ -15,9 +15,8 @@ from sklearn.utils._param_validation import Interval
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB
+from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB, feature_sums, is_finite, weigh
 from tallybayes.dropin.drop_in import derived
-from tallybayes.dropin.matrix_sums import feature_sums, is_finite, weigh
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.tally import Exact

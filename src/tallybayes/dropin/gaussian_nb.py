@@ -7,6 +7,9 @@ depends neither on the batches nor on their order, and there is one per feature:
 
 A feature measured in large units cannot dominate the others: by default at most a hundredth of its own variance is
 added to each. The result is that of scikit-learn if the variances of the features are within a factor of 1e7.
+
+Arrays of other libraries are accepted by scikit-learn's array API dispatch, and results are returned in the library of
+the input. Sums are kept on the CPU; input and results are copied.
 """
 
 from __future__ import annotations
@@ -16,15 +19,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.utils._param_validation import Interval
 
 from tallybayes.arrays.column import Reals
-from tallybayes.dropin.array_api import is_foreign, like, to_numpy
 from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.numbers.gaussian import Gaussian, GaussianPredictive
-from tallybayes.families.numbers.gaussian_moments import moments_of, pool_units
+from tallybayes.families.numbers.gaussian import Gaussian
+from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, moments_of, pool_units
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
@@ -89,27 +92,27 @@ class GaussianNB(DropInNB):
 
     def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         if reset:
-            self._data_like = X[:0, ...] if is_foreign(X) else None
-            self._labels_like = y[:0] if is_foreign(y) else None
-        X, y = super()._check_input(to_numpy(X), to_numpy(y), reset=reset)
+            self._data_like = X[:0, ...] if _is_foreign(X) else None
+            self._labels_like = y[:0] if _is_foreign(y) else None
+        X, y = super()._check_input(_to_numpy(X), _to_numpy(y), reset=reset)
         if reset:
             self._dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         return X, y
 
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: Any) -> Self:
-        return super()._learn(X, codes, to_numpy(sample_weight), before)
+        return super()._learn(X, codes, _to_numpy(sample_weight), before)
 
     def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
-        return like(result.astype(np.float32) if checked.dtype == self._dtype == np.float32 else result, X)
+        return _like(result.astype(np.float32) if checked.dtype == self._dtype == np.float32 else result, X)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
         labels = super().predict(X)
-        return labels if self._labels_like is None else like(labels, X)
+        return labels if self._labels_like is None else _like(labels, X)
 
     def _attribute(self, values: Floats) -> Any:
         """A fitted attribute in the precision and the library of the data."""
-        return like(values.astype(self._dtype), self._data_like)
+        return _like(values.astype(self._dtype), self._data_like)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Sums:
         features = tuple(map(str, range(X.shape[1])))
@@ -249,3 +252,35 @@ class GaussianNB(DropInNB):
         new_var = weights @ (X - new_mu) ** 2 / n_new
         share = n_new / (n_past + n_new)
         return mu + share * (new_mu - mu), (1 - share) * (var + share * (mu - new_mu) ** 2) + share * new_var
+
+
+def _is_foreign(X: Any) -> bool:
+    """Whether an array belongs to another library, and scikit-learn's array API dispatch is on.
+
+    >>> _is_foreign(np.zeros(3))
+    False
+    """
+    if isinstance(X, (np.ndarray, list, tuple)) or not get_config()["array_api_dispatch"]:
+        return False
+    from sklearn.utils._array_api import get_namespace
+
+    return bool(get_namespace(X)[1]) and hasattr(X, "__dlpack__")
+
+
+def _to_numpy(X: Any) -> Any:
+    """The array as a NumPy array if it is foreign, unchanged otherwise."""
+    if not _is_foreign(X):
+        return X
+    from sklearn.utils._array_api import move_to
+
+    return move_to(X, xp=np, device="cpu")
+
+
+def _like(result: Any, model: Any) -> Any:
+    """A result in the library and on the device of another array."""
+    if model is None or not _is_foreign(model):
+        return result
+    from sklearn.utils._array_api import get_namespace_and_device, move_to
+
+    xp, _, device = get_namespace_and_device(model)
+    return move_to(np.ascontiguousarray(result), xp=xp, device=device)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB
+from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB, feature_sums, smoothed_counts, weigh
 from tallybayes.dropin.drop_in import derived
-from tallybayes.dropin.matrix_sums import feature_sums, smoothed_counts, weigh
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.tally import Exact
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
+from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence, weight_lines
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 

@@ -24,8 +24,7 @@ from tallybayes.families.credible import beta_cumulants, beta_interval, check_po
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction
+from tallybayes.families.predictive import Correction, weight_lines
 from tallybayes.families.shrinkage import Shares, beta_of_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums

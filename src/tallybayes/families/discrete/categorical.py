@@ -27,8 +27,7 @@ from tallybayes.families.discrete.discrete_family import DiscreteFamily, Discret
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Unseen
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction
+from tallybayes.families.predictive import Correction, weight_lines
 from tallybayes.families.shrinkage import Shares, beta_of_shares
 from tallybayes.families.tokens.bag_counts import DENSE, add_columns, count_places
 from tallybayes.tally import Counts, Exact

@@ -16,7 +16,7 @@ With `log=True` the logarithm of x is normally distributed: values that are lear
 has density 0 in every class, so that it contributes nothing when it is scored.
 
 A constant column contributes nothing. Under the plug-in a class whose values are all equal has a point mass of the
-width of one double. For the numerics see `tallybayes.families.numbers.gaussian_moments`.
+width of one double. For the numerics see `tallybayes.families.numbers.gaussian_predictive`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from tallybayes.families.block_arrays import first_true, real_arrays, refuse, su
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
-from tallybayes.families.numbers.gaussian_moments import (
+from tallybayes.families.numbers.gaussian_predictive import (
+    GaussianPredictive,
     GaussianPrior,
     StudentDerivation,
     digits_of,
@@ -45,7 +46,6 @@ from tallybayes.families.numbers.gaussian_moments import (
     pool_moments,
     pool_units,
 )
-from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive
 from tallybayes.kernels.densities import posterior, student_tables
 from tallybayes.tally import Sums
 

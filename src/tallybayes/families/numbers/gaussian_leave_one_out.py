@@ -21,8 +21,7 @@ from tallybayes.arrays.column import Reals
 from tallybayes.families.block_arrays import refuse
 from tallybayes.families.family import Codes32, Family, Floats
 from tallybayes.families.leave_one_out_scores import BlockScore
-from tallybayes.families.numbers.gaussian_moments import GaussianPrior
-from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive
+from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, GaussianPrior
 from tallybayes.tally import Sums
 
 __all__ = ["NormalLeaveOneOut", "StudentLeaveOneOut"]

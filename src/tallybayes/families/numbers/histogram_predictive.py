@@ -17,7 +17,6 @@ from tallybayes.arrays.array_types import Columns
 from tallybayes.arrays.column import Column
 from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import beta_of_binnings, check_posterior, gamma_cumulants, interval_rows
-from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
     average_shares,
@@ -25,7 +24,7 @@ from tallybayes.families.numbers.histogram_buckets import (
     cells_of,
     held_shares,
 )
-from tallybayes.families.predictive import Correction, Floats, Score, Steps
+from tallybayes.families.predictive import Correction, Floats, Score, Steps, weight_lines
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 

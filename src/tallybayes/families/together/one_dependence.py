@@ -27,8 +27,7 @@ from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.family import Floats, Predictive, Score, Smoothing
 from tallybayes.families.together.cell_pair_family import CellPairFamily
-from tallybayes.families.together.one_dependence_leave_one_out import leave_one_out_score
-from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums
+from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums, leave_one_out_score
 from tallybayes.tally import CellPairCounts
 
 __all__ = ["OneDependence", "OneDependencePredictive", "OneDependencePrior"]
