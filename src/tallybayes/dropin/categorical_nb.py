@@ -24,7 +24,7 @@ from tallybayes.dropin.discrete_nb import SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.errors import DataError
 from tallybayes.families import Categorical
-from tallybayes.families.block_arrays import integer_arrays
+from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.shrinkage import laplace
 from tallybayes.sklearn_input import INTEGERS, NO_TARGET, check_matrix
@@ -177,10 +177,7 @@ class CategoricalNB(SmoothedNB):
         """Score with a table of the categories in X, instead of all."""
         columns = [column.with_keys_in_use() for column in category_columns(X)]
         tables = [self._table(j, column.keys) for j, column in enumerate(columns)]
-        offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
-        origins = np.array([column.origin for column in columns], np.int64)
-        arrays, table = integer_arrays(columns), np.concatenate(tables)
-        return lambda out, start, stop: kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
+        return score_codes(columns, tables, len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

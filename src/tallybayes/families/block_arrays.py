@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ from tallybayes.errors import DataError
 from tallybayes.families.predictive import Predictive, Score
 from tallybayes.tally import Exact
 
-__all__ = ["ArrayPredictive", "first_true", "flag_arrays", "integer_arrays", "real_arrays", "refuse", "sum_columns"]
+__all__ = [
+    "ArrayPredictive",
+    "first_true",
+    "flag_arrays",
+    "integer_arrays",
+    "real_arrays",
+    "refuse",
+    "score_codes",
+    "sum_columns",
+]
 
 
 def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
@@ -59,6 +69,14 @@ class ArrayPredictive(Predictive):
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of numbers."""
         return self.bind_arrays(values)
+
+
+def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], n_classes: int) -> Score:
+    """The score of columns of categories by a table for each column, (keys, classes)."""
+    origins = np.array([column.origin for column in columns], np.int64)
+    offsets = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    table = np.concatenate([*tables, np.zeros((0, n_classes))])
+    return partial(kernels.active.add_codes, integer_arrays(columns), origins, offsets, table)
 
 
 def sum_columns(

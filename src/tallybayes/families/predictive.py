@@ -6,10 +6,11 @@ texts, scoring of a few rows without any preparation.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -31,8 +32,13 @@ __all__ = [
     "Steps",
     "TokenEvidence",
     "Unseen",
+    "parameter_rows",
+    "part_of_prior",
+    "value_rows",
     "weight_lines",
 ]
+
+Prior = TypeVar("Prior")
 
 Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
@@ -102,6 +108,7 @@ class Predictive(ABC):
 
     features: tuple[str, ...]
     n_classes: int
+    by_column: ClassVar[tuple[str, ...]]  # the fields of a dataclass with an entry for each column, for `part`
     takes_sparse_matrix: ClassVar[bool] = False  # whether rows of amounts by column number can be scored as bags
 
     def __init_subclass__(cls) -> None:
@@ -149,9 +156,11 @@ class Predictive(ABC):
         """The amounts that the tokens of a column are scored with; None if its score is no sum of fixed amounts."""
         return None
 
-    @abstractmethod
-    def part(self, number: int) -> Predictive:
-        """The predictive of one column of the block."""
+    def part(self, number: int) -> Self:
+        """The predictive of one column of the block: a dataclass whose fields `by_column` are cut."""
+        fields = {name: getattr(self, name) for name in self.by_column}
+        one = {name: None if value is None else value[number : number + 1] for name, value in fields.items()}
+        return dataclasses.replace(self, **one)  # type: ignore[type-var]
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -200,6 +209,37 @@ class Predictive(ABC):
         out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
         self.bind(columns)(out, 0, len(out))
         return out
+
+
+def part_of_prior(prior: Prior, number: int) -> Prior:
+    """The prior of one column of a block: arrays are cut along their last axis, which is that of the columns."""
+    if not dataclasses.is_dataclass(prior) or isinstance(prior, type):
+        return prior
+    arrays = {
+        field.name: value[..., number : number + 1]
+        for field in dataclasses.fields(prior)
+        if isinstance(value := getattr(prior, field.name), np.ndarray)
+    }
+    return dataclasses.replace(prior, **arrays)
+
+
+def parameter_rows(features: Sequence[str], parameters: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Rows of a table: for each column and class its parameters, which are (columns, classes)."""
+    n_classes = next(iter(parameters.values())).shape[1]
+    return [
+        {"column": name, "class": c} | {what: float(values[j, c]) for what, values in parameters.items()}
+        for j, name in enumerate(features)
+        for c in range(n_classes)
+    ]
+
+
+def value_rows(feature: str, values: Sequence[Any], p: Floats) -> list[dict[str, Any]]:
+    """Rows of a table: for each class and value of one column its probability; p: (values, classes)."""
+    return [
+        {"column": feature, "class": c, "value": value, "P(value)": float(p[i, c])}
+        for c in range(p.shape[1])
+        for i, value in enumerate(values)
+    ]
 
 
 def weight_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:

@@ -108,7 +108,7 @@ class WeightedPredictive(Predictive):
 
         return score
 
-    def part(self, number: int) -> Predictive:
+    def part(self, number: int) -> WeightedPredictive:
         """One column."""
         place, name = slice(number, number + 1), self.features[number]
         tokens = {name: self.token_corrections[name]} if name in self.token_corrections else {}

@@ -24,7 +24,7 @@ from tallybayes.families.credible import beta_cumulants, beta_interval, check_po
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
-from tallybayes.families.predictive import Correction, weight_lines
+from tallybayes.families.predictive import Correction, parameter_rows, part_of_prior, weight_lines
 from tallybayes.families.shrinkage import Shares, beta_of_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
@@ -121,6 +121,8 @@ class Bernoulli(DiscreteFamily[Sums]):
 class BernoulliPredictive(ArrayPredictive):
     """Log probabilities of no and yes, (columns, classes) each."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "log_no", "log_yes")
+
     features: tuple[str, ...]
     n_classes: int
     log_no: Floats
@@ -154,9 +156,8 @@ class BernoulliPredictive(ArrayPredictive):
 
     def part(self, number: int) -> BernoulliPredictive:
         """One column."""
-        rows = slice(number, number + 1)
-        tables = (self.log_no[rows], self.log_yes[rows], self.counts[:, rows])
-        return BernoulliPredictive(self.features[rows], self.n_classes, *tables, self.prior.part(number))
+        prior = part_of_prior(self.prior, number)
+        return replace(super().part(number), counts=self.counts[:, number : number + 1], prior=prior)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Booleans."""
@@ -164,16 +165,7 @@ class BernoulliPredictive(ArrayPredictive):
 
     def table(self) -> list[dict[str, Any]]:
         """The probability of yes, and the rows that it is estimated from."""
-        return [
-            {
-                "column": name,
-                "class": c,
-                "P(yes)": float(np.exp(self.log_yes[j, c])),
-                "rows": float(self.counts[:, j, c].sum()),
-            }
-            for j, name in enumerate(self.features)
-            for c in range(self.n_classes)
-        ]
+        return parameter_rows(self.features, {"P(yes)": np.exp(self.log_yes), "rows": self.counts.sum(axis=0)})
 
     def _posterior(self) -> tuple[Floats, Floats]:
         """Alpha of no and yes, (2, columns, classes), and their totals: over the values, or over the classes."""

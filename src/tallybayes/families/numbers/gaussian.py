@@ -36,7 +36,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
-from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
+from tallybayes.families.numbers.gaussian_leave_one_out import GaussianLeaveOneOut
 from tallybayes.families.numbers.gaussian_predictive import (
     GaussianPredictive,
     GaussianPrior,
@@ -179,12 +179,11 @@ class Gaussian(Family[Sums, GaussianPrior]):
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
             return [as_score(np.zeros((len(codes), tally.n_classes))) for _ in columns]
-        data = (self.shared, self.log, columns, arrays, codes, weights, ())
-        block: StudentLeaveOneOut | NormalLeaveOneOut
-        if prior is None:
-            block = NormalLeaveOneOut(self, tally, None, *data, self.plug_in(tally))
-        else:
-            block = StudentLeaveOneOut(self, tally, prior, *data, moments_of(tally, prior.units))
+        plug_in = self.plug_in(tally) if prior is None else None
+        units = pool_units(tally) if prior is None else prior.units
+        moments = moments_of(tally, units) if plug_in is None else plug_in.moments
+        data = (self.shared, self.log, columns, arrays, codes, weights, units, moments, plug_in)
+        block = GaussianLeaveOneOut(self, tally, prior, *data)
         return [replace(block, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
 from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
-from tallybayes.families.predictive import Floats, Score
+from tallybayes.families.predictive import Floats, Score, parameter_rows
 from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
 from tallybayes.tally import Sums
 
@@ -98,6 +98,17 @@ def digits_of(tally: Sums) -> tuple[Any, ...]:
 class GaussianPredictive(ArrayPredictive):
     """Location, inverse scale and log constant per (column, class); `half` = (nu + 1) / 2, None for the normal."""
 
+    by_column: ClassVar[tuple[str, ...]] = (
+        "features",
+        "units",
+        "mean",
+        "mean_low",
+        "inverse",
+        "half",
+        "log_constant",
+        "n",
+    )
+
     features: tuple[str, ...]
     n_classes: int
     units: np.ndarray
@@ -116,6 +127,11 @@ class GaussianPredictive(ArrayPredictive):
     def flat(self) -> Booleans:
         """Cells without a scale: nothing under Student's t, a point mass (or no rows) under the normal."""
         return np.asarray(self.inverse == 0)
+
+    @cached_property
+    def point_columns(self) -> list[int]:
+        """The columns in which a class has a point mass."""
+        return [] if self.half is not None else np.flatnonzero((self.flat & (self.n > 0)).any(axis=1)).tolist()
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score real columns."""
@@ -144,15 +160,14 @@ class GaussianPredictive(ArrayPredictive):
         tables = [self.mean, self.mean_low, self.inverse]
         tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
         kernel = kernels.active.add_normal if self.half is None else kernels.active.add_student
-        points = [] if self.half is not None else np.flatnonzero((self.flat & (self.n > 0)).any(axis=1)).tolist()
 
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernel(arrays, scale, *tables, out, start, stop)
             if place >= 0:
                 refuse(place, self.features, arrays, "a finite number")
-            if points:
+            if self.point_columns:
                 columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
-                for j in points:
+                for j in self.point_columns:
                     out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
 
         return score
@@ -173,14 +188,7 @@ class GaussianPredictive(ArrayPredictive):
 
     def part(self, number: int) -> GaussianPredictive:
         """One column."""
-        rows = slice(number, number + 1)
-        names = ("features", "units", "mean", "mean_low", "inverse", "log_constant", "n")
-        return replace(
-            self,
-            **{name: getattr(self, name)[rows] for name in names},
-            half=None if self.half is None else self.half[rows],
-            moments=self.moments[:, rows],
-        )
+        return replace(super().part(number), moments=self.moments[:, number : number + 1])
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draws from Student's t, or from the normal."""
@@ -206,11 +214,7 @@ class GaussianPredictive(ArrayPredictive):
         mean, _, variance = self.moments
         with np.errstate(over="ignore"):
             mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
-        return [
-            {"column": name, "class": c, "mean": float(mean[j, c]), "sd": float(sd[j, c]), "rows": float(self.n[j, c])}
-            for j, name in enumerate(self.features)
-            for c in range(self.n_classes)
-        ]
+        return parameter_rows(self.features, {"mean": mean, "sd": sd, "rows": self.n})
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
         """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""

@@ -16,16 +16,15 @@ scores 0. All of it is derived from the counts of pairs of cells, so it follows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes import kernels
-from tallybayes.arrays.array_types import Integers
-from tallybayes.arrays.column import Cells, Column
+from tallybayes.arrays.column import Cells, Codes, Column
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError, Described, UnsupportedError
+from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Predictive, Score, Smoothing
 from tallybayes.families.together.cell_pair_family import CellPairFamily
 from tallybayes.tally import CellPairCounts
@@ -176,6 +175,8 @@ class _Table:
 class InteractionPredictive(Predictive):
     """Scores of every pair of cells, (pairs, classes) for each column."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "sizes", "scores")
+
     features: tuple[str, ...]
     n_classes: int
     sizes: tuple[tuple[int, int], ...]
@@ -184,13 +185,7 @@ class InteractionPredictive(Predictive):
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score cells."""
         pairs = [_pairs(column, sizes) for column, sizes in zip(columns, self.sizes, strict=True)]
-        offsets = np.cumsum([0, *map(len, self.scores)])
-        table = np.concatenate([*self.scores, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(pairs, np.zeros(len(pairs), np.int64), offsets, table, out, start, stop)
-
-        return score
+        return score_codes(pairs, self.scores, self.n_classes)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> InteractionPredictive | None:
         """With weights in the tables, if the classes share them."""
@@ -199,12 +194,7 @@ class InteractionPredictive(Predictive):
         scores = tuple(
             np.where(weight[0] == 0, 0.0, table * weight[0]) for weight, table in zip(weights, self.scores, strict=True)
         )
-        return InteractionPredictive(self.features, self.n_classes, self.sizes, scores)
-
-    def part(self, number: int) -> InteractionPredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        return InteractionPredictive(self.features[rows], self.n_classes, self.sizes[rows], self.scores[rows])
+        return replace(self, scores=scores)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """A correction has no samples."""
@@ -220,9 +210,10 @@ class InteractionPredictive(Predictive):
         ]
 
 
-def _pairs(column: Column, sizes: tuple[int, int]) -> Integers:
+def _pairs(column: Column, sizes: tuple[int, int]) -> Codes:
     """The number of the pair of cells of each row, -1 where one of them is missing."""
     assert isinstance(column, Cells)
     cells = column.codes.astype(np.int32)
     inside = (cells >= 0).all(axis=1) & (cells < np.maximum(sizes, 0)).all(axis=1)
-    return np.where(inside, cells[:, 0] * sizes[1] + cells[:, 1], -1).astype(np.int32)
+    numbers = np.where(inside, cells[:, 0] * sizes[1] + cells[:, 1], -1)
+    return Codes(numbers.astype(np.int32), range(sizes[0] * sizes[1]))

@@ -26,6 +26,7 @@ from tallybayes.arrays.array_types import Codes32, Integers, Weights
 from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.family import Floats, Predictive, Score, Smoothing
+from tallybayes.families.predictive import value_rows
 from tallybayes.families.together.cell_pair_family import CellPairFamily
 from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums, leave_one_out_score
 from tallybayes.tally import CellPairCounts
@@ -104,6 +105,8 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
 class OneDependencePredictive(Predictive):
     """Tables of logs for every column."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "tables")
+
     features: tuple[str, ...]
     n_classes: int
     tables: tuple[OneDependenceTables, ...]
@@ -122,23 +125,17 @@ class OneDependencePredictive(Predictive):
 
         return score
 
-    def part(self, number: int) -> OneDependencePredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        return OneDependencePredictive(self.features[rows], self.n_classes, self.tables[rows])
-
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Cells of every column, (rows, inputs): a parent drawn at random, then the other inputs given its cell."""
         return [_draw_cells(tables, rng, code, n) for tables in self.tables]
 
     def table(self) -> list[dict[str, Any]]:
         """Probability of every cell, which is given as the number of its input and its own."""
-        return [
-            {"column": name, "class": c, "value": cell, "P(value)": float(np.exp(tables.single[at, c]))}
-            for name, tables in zip(self.features, self.tables, strict=True)
-            for c in range(self.n_classes)
-            for at, cell in enumerate((i, cell) for i, size in enumerate(tables.sizes) for cell in range(size))
-        ]
+        rows = []
+        for name, tables in zip(self.features, self.tables, strict=True):
+            cells = [(i, cell) for i, size in enumerate(tables.sizes) for cell in range(size)]
+            rows += value_rows(name, cells, np.exp(tables.single))
+        return rows
 
 
 def _draw_cells(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
