@@ -155,23 +155,18 @@ class CategoricalNB(SmoothedNB):
         if self._tables is None:
             return self._scores_of_many(X)
         table, offsets, unseen = self._tables
-        arrays, origins = list(X.T), np.zeros(X.shape[1], np.int64)
+        arrays, origins, fewest = list(X.T), np.zeros(X.shape[1], np.int64), self.n_categories_.min()
 
         def score(out: Floats, start: int, stop: int) -> None:
             part = X[start:stop]
             if X.dtype.kind == "i" and part.min(initial=0) < 0:
                 raise DataError("codes of at least 0")
-            if part.max(initial=0) >= self._fewest:
+            if part.max(initial=0) >= fewest:
                 row, feature = np.nonzero(part >= self.n_categories_)
                 np.add.at(out[start:stop], row, unseen[feature])
             kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
 
         return score
-
-    @derived
-    def _fewest(self) -> int:
-        """The smallest number of categories of a feature."""
-        return int(self.n_categories_.min())
 
     def _scores_of_many(self, X: Any) -> Score:
         """Score with a table of the categories in X, instead of all."""

@@ -84,6 +84,7 @@ class SmoothedNB(DropInNB):
         with np.errstate(divide="ignore"):
             return np.log(self.class_count_) - np.log(self.class_count_.sum()) if prior is None else np.log(prior)
 
+    @property
     def _log_prior(self) -> Floats:
         return self.class_log_prior_
 

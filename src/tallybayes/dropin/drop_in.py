@@ -106,6 +106,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, X: Any) -> Score:
         """A function that adds the log likelihood of rows of a matrix to (rows, classes)."""
 
+    @property
     @abstractmethod
     def _log_prior(self) -> Floats:
         """Log P(class)."""
@@ -170,12 +171,12 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def _joint(self, X: Any, finish: Finish | None = None) -> tuple[Floats, int]:
         """Log P(class, row) of a checked matrix, transformed by `finish`, and the sum of the values it returns."""
         try:
-            return add_up(self._log_prior(), [self._scores(X)], X.shape[0], finish)
+            return add_up(self._log_prior, [self._scores(X)], X.shape[0], finish)
         except DataError:
             refuse_matrix(self, X, self._checked_as)
 
     def _posterior(self) -> Posterior:
-        return Posterior(self.classes_.tolist(), self._log_prior())
+        return Posterior(self.classes_.tolist(), self._log_prior)
 
     def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
         """Scores in the precision and the library of the input."""

@@ -34,7 +34,6 @@ from tallybayes.tally import Sums
 __all__ = ["GaussianNB"]
 
 _SPREAD = 1e7  # the largest variance counts as at most so many times the variance of a feature
-_LOG_2 = float(np.log(2.0))
 
 
 class GaussianNB(DropInNB):
@@ -191,37 +190,18 @@ class GaussianNB(DropInNB):
     @derived
     def _predictive(self) -> GaussianPredictive:
         """The normal densities; a class without rows has the moments of all rows."""
-        sums, (*moments, units) = self._sums[1], self._moments
-        n = sums["n"].floats()
-        mean, low, variance = (
-            np.where(n > 0, of_class, of_all[:, None]) for of_class, of_all in zip(moments, self._pooled, strict=True)
-        )
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            spread = variance + self._epsilon[:, None]
-            flat = ~((spread > 0) & (spread < np.inf))
-            inverse = np.where(flat, 0.0, 1 / np.sqrt(spread))
-            log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * spread) - units[:, None] * _LOG_2)
+        sums, (*by_class, units) = self._sums[1], self._moments
+        n, of_all = sums["n"].floats(), (part[:, None] for part in self._pooled)
+        moments = np.stack([np.where(n > 0, *parts) for parts in zip(by_class, of_all, strict=True)])
+        with np.errstate(over="ignore"):
+            variance = moments[2] + self._epsilon[:, None]
         constant = (self._pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
-        return GaussianPredictive(
-            sums.features,
-            len(self.classes_),
-            units,
-            mean,
-            low,
-            inverse,
-            None,
-            log_constant,
-            np.where(constant, 0.0, n),
-            np.stack([mean, low, variance]),
-        )
+        return GaussianPredictive.normal(sums.features, units, moments, variance, np.where(constant, 0.0, n))
 
     @derived
-    def _log_class_prior(self) -> Floats:
+    def _log_prior(self) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(self._prior)
-
-    def _log_prior(self) -> Floats:
-        return self._log_class_prior
 
     def _scores(self, X: Any) -> Score:
         values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

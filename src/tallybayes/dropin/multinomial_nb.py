@@ -142,5 +142,6 @@ class ComplementNB(FeatureWeightNB):
         weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _SMALLEST_DOUBLE))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)
 
+    @property
     def _log_prior(self) -> Floats:
         return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))

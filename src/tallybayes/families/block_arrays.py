@@ -36,7 +36,7 @@ def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
 
 def flag_arrays(columns: Sequence[Column]) -> list[Numbers]:
     """The arrays of boolean columns in one dtype, without a copy where they have one."""
-    return _align([column.values for column in columns if isinstance(column, Flags)], _float_flags)
+    return _align([column.values for column in columns if isinstance(column, Flags)], float_flags)
 
 
 def integer_arrays(columns: Sequence[Column]) -> list[Indices]:
@@ -49,7 +49,7 @@ def _align(arrays: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
     return [convert(array) for array in arrays] if len({array.dtype for array in arrays}) > 1 else arrays
 
 
-def _float_flags(array: Numbers) -> Numbers:
+def float_flags(array: Numbers) -> Numbers:
     """Flags as reals; missing is -1 in integers and NaN in reals."""
     reals = array.astype(np.float64)
     return np.where(reals == -1, np.nan, reals) if array.dtype.kind == "i" else reals

@@ -124,7 +124,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
     @property
     def is_likelihood(self) -> bool:
         """Whether scores are log likelihoods of the values."""
-        return True
+        return not self.is_correction
 
     @property
     def own_smoothing(self) -> Smoothing:

@@ -19,7 +19,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, float_flags, refuse, sum_columns
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
@@ -60,7 +60,8 @@ class Bernoulli(DiscreteFamily[Sums]):
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
         else:
-            no, yes = (_sum_weights(arrays, value, codes, n_classes, weights) for value in (0, 1))
+            (both, yes), _ = sum_columns([float_flags(array) for array in arrays], codes, n_classes, weights, 1)
+            no = both - yes
         return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
@@ -211,14 +212,3 @@ def _shares_of(counts: Floats) -> Shares:
     flat = counts.reshape(2 * n, counts.shape[2])
     value, klass = np.nonzero(flat)
     return Shares(n, np.tile(np.arange(n), 2), value, klass, flat[value, klass], counts.sum(axis=0))
-
-
-def _sum_weights(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:
-    """Exact sums of the weights of the rows that hold a value."""
-    groups, amounts = [], []
-    for j, array in enumerate(arrays):
-        row = np.flatnonzero((array == value) & (codes >= 0))
-        groups.append(j * n_classes + codes[row].astype(np.int64))
-        amounts.append(weights[row])
-    total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), len(arrays) * n_classes)
-    return total.reshaped(len(arrays), n_classes)

@@ -275,15 +275,13 @@ def _count_dense(
         )
         table = Exact.whole(sum(parts))
     else:
-        groups, amounts, first = [], [], 0
+        tables = []
         for array, origin, size in zip(arrays, origins.tolist(), sizes.tolist(), strict=True):
             value = array.astype(np.int64) - origin
             row = np.flatnonzero((value >= 0) & (value < size) & (codes >= 0))
-            groups.append((first + value[row]) * n_classes + codes[row])
-            amounts.append(weights[row])
-            first += size
-        total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
-        table = total.reshaped(first, n_classes)
+            total = Exact.summed(weights[row], value[row] * n_classes + codes[row], size * n_classes)
+            tables.append(total.reshaped(size, n_classes))
+        table = Exact.concatenate(tables)
     return Counts.of_table(tuple(features), [column.keys for column in columns], table)
 
 

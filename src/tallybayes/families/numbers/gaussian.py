@@ -38,6 +38,7 @@ from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, S
 from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.gaussian_leave_one_out import GaussianLeaveOneOut
 from tallybayes.families.numbers.gaussian_predictive import (
+    LOG_2,
     GaussianPredictive,
     GaussianPrior,
     StudentDerivation,
@@ -51,7 +52,6 @@ from tallybayes.tally import Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
 
-_LOG_2 = float(np.log(2.0))
 _MOST = 1e100  # strengths beyond it overflow
 
 
@@ -140,28 +140,13 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
-        units = pool_units(tally)
-        mean, low, variance = moments = moments_of(tally, units)
-        n = tally["n"].floats()
+        units, n = pool_units(tally), tally["n"].floats()
+        moments = moments_of(tally, units)
+        variance = moments[2]
         if self.shared:
-            within = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
-            variance = np.broadcast_to(within, n.shape)
-        flat = (n == 0) | (variance == 0)
-        with np.errstate(divide="ignore"):
-            log_constant = -0.5 * np.log(2 * np.pi * variance) - units[:, None] * _LOG_2
-        return GaussianPredictive(
-            tally.features,
-            tally.n_classes,
-            units,
-            mean,
-            low,
-            np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))),
-            None,
-            np.where(flat, 0.0, log_constant),
-            n,
-            moments,
-            self.log,
-        )
+            variance = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
+        variance = np.where(n == 0, 0.0, variance)
+        return GaussianPredictive.normal(tally.features, units, moments, variance, n, self.log)
 
     def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
         """Centred on the pooled data of other sums."""
@@ -213,7 +198,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
                 - nu / 2 * np.log(spread)
                 + log_kappa
                 - n / 2 * np.log(np.pi)
-                - n * prior.units[:, None] * _LOG_2
+                - n * prior.units[:, None] * LOG_2
             )
         return np.asarray(np.where((n > 0) & (variance > 0), log_evidence, 0.0).sum(axis=1))
 

@@ -34,6 +34,7 @@ __all__ = [
     "pool_units",
 ]
 
+LOG_2 = float(np.log(2.0))
 _FAR = 709.0  # the logarithm of the largest double
 
 
@@ -122,6 +123,24 @@ class GaussianPredictive(ArrayPredictive):
     log: bool = False  # whether all of this describes the logarithm
     prior_kappa: float | None = None  # the weight of the prior behind the mean; None without a posterior
     share: float = 1.0  # of the rows of a class that count: 0 if smoothing is infinitely strong
+
+    @classmethod
+    def normal(
+        cls,
+        features: tuple[str, ...],
+        units: np.ndarray,
+        moments: Floats,
+        variance: Floats,
+        n: Floats,
+        log: bool = False,
+    ) -> GaussianPredictive:
+        """The normal density with the means of the moments and these variances; without a scale where one is 0."""
+        flat = ~((variance > 0) & (variance < np.inf))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            inverse = np.where(flat, 0.0, 1 / np.sqrt(variance))
+            log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * variance) - units[:, None] * LOG_2)
+        mean, low, _ = moments
+        return cls(features, n.shape[1], units, mean, low, inverse, None, log_constant, n, moments, log)
 
     @cached_property
     def flat(self) -> Booleans:

@@ -55,24 +55,20 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
     name: ClassVar[str] = "one_dependence"
     takes_smoothing: ClassVar[bool] = True
 
-    def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> OneDependencePrior:
+    def table_of(self, sizes: tuple[int, ...], pairs: Floats) -> PairSums:
+        """The counts of cells, of pairs and of inputs."""
+        return PairSums.of_pairs(sizes, pairs)
+
+    def prior_of(self, tables: Sequence[PairSums], smoothing: Smoothing) -> OneDependencePrior:
         """The strengths times k."""
         return OneDependencePrior(1.0 if smoothing == "auto" else float(smoothing))
 
-    def predictive(self, tally: CellPairCounts, prior: OneDependencePrior) -> OneDependencePredictive:
+    def predictive_of(
+        self, features: tuple[str, ...], n_classes: int, tables: Sequence[PairSums], prior: OneDependencePrior
+    ) -> OneDependencePredictive:
         """Smoothed frequencies."""
-        tables = tuple(OneDependenceTables.of(PairSums.of(tally, name), prior.k) for name in tally.features)
-        return OneDependencePredictive(tally.features, tally.n_classes, tables)
-
-    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
-        """Smoothed frequencies of one column."""
-        k = 1.0 if smoothing == "auto" else float(smoothing)
-        tables = OneDependenceTables.of(PairSums.of_pairs(sizes, pairs), k)
-        return OneDependencePredictive((name,), pairs.shape[2], (tables,))
-
-    def plug_in(self, tally: CellPairCounts) -> OneDependencePredictive:
-        """Frequencies."""
-        return self.predictive(tally, OneDependencePrior(0.0))
+        logs = tuple(OneDependenceTables.of(sums, prior.k) for sums in tables)
+        return OneDependencePredictive(features, n_classes, logs)
 
     def evidence(self, tally: CellPairCounts, prior: OneDependencePrior) -> Floats:
         """A mean of models with common counts has no marginal likelihood in closed form."""
@@ -92,8 +88,8 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
         """From the counts without the row, which change only for its own class."""
         k = 0.0 if prior is None else prior.k
         return [
-            leave_one_out_score(PairSums.of(tally, name), k, name, column, codes, weights)
-            for name, column in zip(tally.features, columns, strict=True)
+            leave_one_out_score(sums, k, name, column, codes, weights)
+            for sums, name, column in zip(self.tables_of(tally), tally.features, columns, strict=True)
         ]
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:

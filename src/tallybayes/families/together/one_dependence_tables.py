@@ -13,17 +13,14 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats, Indices, Integers, Weights
 from tallybayes.arrays.column import Cells
-from tallybayes.families.leave_one_out_scores import never_learned
+from tallybayes.families.leave_one_out_scores import never_learned, subtract_weights
 from tallybayes.families.predictive import Score
-from tallybayes.families.together.cell_pair_family import check_pairs
-from tallybayes.tally import CellPairCounts
 
 __all__ = ["OneDependenceTables", "PairSums", "leave_one_out_score"]
 
 _PARENT_ROWS = 20.0  # of a parent, at least (a study of 52 tables; Webb et al. had 30)
 _CELL_STRENGTH = 1.0  # rows added to a column, spread over its cells (the same study)
 _PAIR_STRENGTH = 5.0  # rows added to a parent, spread as P(x_k | c) (the same study)
-_ROUNDING = 1e-12  # a difference of fractional weights below this share of the sum is a rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +38,6 @@ class PairSums:
     single: Floats
     total: Floats
     with_input: Floats
-
-    @classmethod
-    def of(cls, tally: CellPairCounts, feature: str) -> PairSums:
-        """The counts of a column."""
-        sizes = tally.sizes[feature]
-        check_pairs(feature, sum(sizes), tally.n_classes)
-        return cls.of_pairs(sizes, tally.pair_table(feature))
 
     @classmethod
     def of_pairs(cls, sizes: tuple[int, ...], pairs: Floats) -> PairSums:
@@ -140,7 +130,10 @@ class _Rows:
         code = self.codes[:, None]
         inputs = np.arange(self.number.shape[1])
         amounts = np.where(self.there, weights[:, None], 0.0)
-        n, total = _subtract(sums.single[self.number, code], amounts), _subtract(sums.total[inputs, code], amounts)
+        n, total = (
+            subtract_weights(sums.single[self.number, code], amounts),
+            subtract_weights(sums.total[inputs, code], amounts),
+        )
         share = sums.share[self.number]
         self.p, self.log_p = _log_singles(np.maximum(n, 0.0), np.maximum(total, 0.0), share, k)
         self.n, self.amounts = n, amounts
@@ -155,7 +148,7 @@ class _Rows:
         tables, rows = self.tables, np.arange(n_rows)
         naive = np.zeros((n_rows, tables.single.shape[1]))
         terms = np.full((n_inputs, *naive.shape), -np.inf)
-        left = _subtract(self.sums.single.sum(axis=1)[self.number], self.amounts)
+        left = subtract_weights(self.sums.single.sum(axis=1)[self.number], self.amounts)
         is_parent = self.there & (left >= _PARENT_ROWS)
         for j in range(n_inputs):
             single = tables.single[self.number[:, j]]
@@ -179,14 +172,8 @@ class _Rows:
                 continue
             child, there = self.number[at, k], self.there[at, k]
             pair = self.tables.pair[parent, child]
-            n = _subtract(self.sums.pairs[parent, child, codes], self.weights[at])
-            whole = _subtract(self.sums.with_input[parent, k, codes], self.weights[at])
+            n = subtract_weights(self.sums.pairs[parent, child, codes], self.weights[at])
+            whole = subtract_weights(self.sums.with_input[parent, k, codes], self.weights[at])
             pair[rows, codes] = _log_pairs(np.maximum(n, 0.0), np.maximum(whole, 0.0), self.p[at, k], self.k)
             total += np.where(there[:, None], pair, 0.0)
         return total
-
-
-def _subtract(counts: Floats, amounts: Floats) -> Floats:
-    """Counts without the amounts that are in them."""
-    rest = counts - amounts
-    return np.where(np.abs(rest) <= _ROUNDING * counts, 0.0, rest)
