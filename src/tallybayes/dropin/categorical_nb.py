@@ -177,8 +177,6 @@ class CategoricalNB(SmoothedNB):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.sparse = False
-        tags.input_tags.positive_only = True
         return tags
 
 

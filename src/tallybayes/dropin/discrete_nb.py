@@ -19,6 +19,7 @@ from tallybayes.arrays.column import Bag
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
+from tallybayes.families.block_arrays import sum_columns
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.tokens.bag_counts import dense_tables, fractional_sums
 from tallybayes.tally import Exact
@@ -90,7 +91,6 @@ class SmoothedNB(DropInNB):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
 
@@ -119,13 +119,9 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
     values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if X.dtype == np.int64 and np.abs(values).max() >= 2.0**53:  # not every integer is a double
         return feature_sums(csr_array(X), codes, n_classes, weights, negative=negative)
-    columns = list(values.T)
-    parts = in_threads(
-        lambda start, stop: kernels.active.sum_columns(columns, codes, n_classes, weights, 1, start, stop), len(codes)
-    )
-    if any(part[3] >= 0 for part in parts):
+    (_, total), place = sum_columns(list(values.T), codes, n_classes, weights, 1)
+    if place >= 0:
         raise DataError("finite amounts")
-    total = Exact.added([Exact(*part[1]) for part in parts])
     return Exact(np.ascontiguousarray(np.swapaxes(total.digits, 0, 1)), total.low)
 
 

@@ -212,6 +212,12 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return "_sums" in vars(self)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.positive_only = self._checked_as is not None
+        return tags
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return state | {"_derived": {}} if "_derived" in state else state

@@ -34,11 +34,6 @@ class FeatureWeightNB(FeatureCountNB):
     def _scores(self, X: Any) -> Score:
         return weigh(X, self._weights)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
 
 class MultinomialNB(FeatureWeightNB):
     """Multinomial naive Bayes, for counts and fractional counts (tf-idf).

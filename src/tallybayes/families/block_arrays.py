@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,20 @@ def float_flags(array: Numbers) -> Numbers:
 class ArrayPredictive(Predictive):
     """A predictive that scores arrays of numbers, which are columns or a matrix."""
 
+    expected: ClassVar[str] = "a finite number"  # what a value must be, for errors
+
     @abstractmethod
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """The kernel that scores arrays, and its tables; it returns the place of a value that it does not accept."""
+
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
+        add, tables = self.kernel()
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            refuse(add(arrays, *tables, out, start, stop), self.features, arrays, self.expected)
+
+        return score
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns."""

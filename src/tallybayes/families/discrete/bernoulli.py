@@ -9,14 +9,14 @@ the posterior mean under a Beta(k, k) prior; k = 0 is the frequency, k = 1 Lapla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns, Weights
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, float_flags, refuse, sum_columns
@@ -123,6 +123,7 @@ class BernoulliPredictive(ArrayPredictive):
     """Log probabilities of no and yes, (columns, classes) each."""
 
     by_column: ClassVar[tuple[str, ...]] = ("features", "log_no", "log_yes")
+    expected: ClassVar[str] = _EXPECTED
 
     features: tuple[str, ...]
     n_classes: int
@@ -131,14 +132,9 @@ class BernoulliPredictive(ArrayPredictive):
     counts: Floats  # of no and yes, (2, columns, classes)
     prior: DiscretePrior
 
-    def bind_arrays(self, arrays: Columns) -> Score:
-        """Prepare to score zeros and ones."""
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
-            refuse(place, self.features, arrays, _EXPECTED)
-
-        return score
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of zeros and ones."""
+        return kernels.active.add_flags, (self.log_no, self.log_yes)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> BernoulliPredictive:
         """With weights in the tables."""

@@ -29,8 +29,7 @@ from tallybayes.families.discrete.categorical import Categorical
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.numbers.histogram import Histogram
-from tallybayes.families.numbers.histogram_predictive import HistogramPredictive, HistogramPrior
+from tallybayes.families.numbers.histogram import Histogram, HistogramPredictive, HistogramPrior
 from tallybayes.families.predictive import Correction
 from tallybayes.tally import Counts, Exact, Grid
 

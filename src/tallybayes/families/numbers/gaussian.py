@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Weights
+from tallybayes.arrays.array_types import Booleans, Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
@@ -84,13 +84,16 @@ class Gaussian(Family[Sums, GaussianPrior]):
         self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Sums:
         """Exact sums of 1, x and x*x."""
-        arrays = real_arrays(columns)
-        if self.log:
-            counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
-            arrays = [log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)]
+        counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
+        arrays = self._arrays(features, columns, counted)
         total, place = sum_columns(arrays, codes, n_classes, weights, 2)
         refuse(place, features, arrays, "a finite number")
         return Sums(features, dict(zip(("n", "x", "xx"), total, strict=True)), counts=("n",))
+
+    def _arrays(self, features: tuple[str, ...], columns: Sequence[Reals], counted: Booleans) -> list[Any]:
+        """The values of columns, or their logarithms."""
+        arrays = real_arrays(columns)
+        return [_log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)] if self.log else arrays
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
@@ -156,10 +159,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         self, tally: Sums, prior: GaussianPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """In closed form; by exact sums for a row that holds nearly all of a sum of squares."""
-        arrays = real_arrays(columns)
-        if self.log:
-            every_row = np.ones(len(codes), bool)
-            arrays = [log_of(x, name, every_row) for name, x in zip(tally.features, arrays, strict=True)]
+        arrays = self._arrays(tally.features, columns, np.ones(len(codes), bool))
         if prior is not None and prior.share == 0:
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
@@ -203,7 +203,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         return np.asarray(np.where((n > 0) & (variance > 0), log_evidence, 0.0).sum(axis=1))
 
 
-def log_of(x: Any, feature: str, counted: np.ndarray) -> Floats:
+def _log_of(x: Any, feature: str, counted: Booleans) -> Floats:
     """Logarithms of a column, NaN where it is missing or not counted; raises where it is not above 0."""
     values = np.where(counted, x, np.nan).astype(np.float64)
     refuse(first_true((values <= 0) | np.isinf(values)), (feature,), [values], "a number above 0")

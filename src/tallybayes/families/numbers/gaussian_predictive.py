@@ -8,7 +8,7 @@ doubles: at an offset of 1e15 a single one is off by 0.06.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
 from tallybayes.families.predictive import Floats, Score, parameter_rows
 from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
@@ -173,23 +173,26 @@ class GaussianPredictive(ArrayPredictive):
         """Prepare to score a matrix of numbers."""
         return None if self.log else self.bind_arrays(values)
 
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of real numbers."""
+        tables = np.ldexp(1.0, -self.units), self.mean, self.mean_low, self.inverse
+        if self.half is None:
+            return kernels.active.add_normal, (*tables, self.log_constant)
+        return kernels.active.add_student, (*tables, self.half, self.log_constant)
+
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
-        scale = np.ldexp(1.0, -self.units)
-        tables = [self.mean, self.mean_low, self.inverse]
-        tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
-        kernel = kernels.active.add_normal if self.half is None else kernels.active.add_student
+        score = super().bind_arrays(arrays)
+        if not self.point_columns:
+            return score
+        columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
 
-        def score(out: Floats, start: int, stop: int) -> None:
-            place = kernel(arrays, scale, *tables, out, start, stop)
-            if place >= 0:
-                refuse(place, self.features, arrays, "a finite number")
-            if self.point_columns:
-                columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
-                for j in self.point_columns:
-                    out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
+        def with_point_masses(out: Floats, start: int, stop: int) -> None:
+            score(out, start, stop)
+            for j in self.point_columns:
+                out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
 
-        return score
+        return with_point_masses
 
     def point_masses(self, j: int, x: Floats) -> Floats:
         """Log density of classes whose values are all equal: one double wide at that value, none elsewhere."""

@@ -29,6 +29,7 @@ from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
+    HistogramPrior,
     average_shares,
     binning_scores,
     buckets_of,
@@ -36,7 +37,6 @@ from tallybayes.families.numbers.histogram_buckets import (
 )
 from tallybayes.families.numbers.histogram_predictive import (
     HistogramPredictive,
-    HistogramPrior,
     average_predictive,
     frequency_predictive,
     predictive_at,
@@ -152,14 +152,13 @@ class Histogram(Family[Grid, HistogramPrior]):
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
                 return as_score(np.zeros((len(codes), tally.n_classes)))
-            held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
-            return binning_scores(held, arrays[j], codes, weights)
+            return binning_scores(FixedBinning.of(tally.between(j, j + 1), prior), arrays[j], codes, weights)
 
         return in_threads(score_column, len(arrays), size=1, small=0)
 
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
-        return replace(prior, held=FixedBinning.of(tally, prior.strengths, prior.rates))
+        return replace(prior, held=FixedBinning.of(tally, prior))
 
     @classmethod
     def candidates(cls, values: Floats) -> list[Family]:
@@ -172,7 +171,7 @@ class Histogram(Family[Grid, HistogramPrior]):
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior.strengths, prior.rates)[3])
+        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
     def independence(self, tally: Grid, prior: HistogramPrior) -> Floats:

@@ -10,14 +10,14 @@ The plug-in is the Poisson distribution with the mean of the class. A column of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns, Weights
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.block_arrays import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
@@ -161,6 +161,7 @@ class PoissonPredictive(ArrayPredictive):
     """Shape and rate of the negative binomial per (column, class); without a shape, the rate of the Poisson."""
 
     by_column: ClassVar[tuple[str, ...]] = ("features", "shape", "rate", "silent", "n", "weights")
+    expected: ClassVar[str] = _EXPECTED
 
     features: tuple[str, ...]
     n_classes: int
@@ -171,15 +172,9 @@ class PoissonPredictive(ArrayPredictive):
     fixed: bool = False  # whether smoothing is infinitely strong
     weights: Floats | None = None  # (columns, classes): the log probability is multiplied by them
 
-    def bind_arrays(self, arrays: Columns) -> Score:
-        """Prepare to score counts."""
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            tables = self.shape, self.rate, self.silent, self.weights
-            place = kernels.active.add_events(arrays, *tables, out, start, stop)
-            refuse(place, self.features, arrays, _EXPECTED)
-
-        return score
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of counts."""
+        return kernels.active.add_events, (self.shape, self.rate, self.silent, self.weights)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> PoissonPredictive | None:
         """With weights, if the classes share them."""
