@@ -209,27 +209,21 @@ def frequency_predictive(tally: Grid) -> HistogramPredictive:
         log_f = np.log(counts) - np.log(totals[owner])
     nothing = np.where(totals > 0, -np.inf, 0.0)
     log_f = np.where(totals[owner] > 0, log_f, 0.0)
-    edges, log_p, offsets, step_of_cell = [], [], [0], np.zeros(len(owner), np.int64)
-    first = np.searchsorted(owner, np.arange(len(tally.features) + 1))
-    for j in range(len(tally.features)):
-        mine = np.arange(first[j], first[j + 1])
-        level = tally.levels[j]
-        if len(mine):
-            edges.append(-np.inf)
-            log_p.append(nothing[j])
-        for i, c in zip(mine.tolist(), cell[mine].tolist(), strict=True):
-            low, high = lowest_value(np.array([c, c + 1]), np.array([level, level])).tolist()
-            if edges[-1] == low:  # the cell before is adjacent: there is no gap
-                edges.pop()
-                log_p.pop()
-            step_of_cell[i] = len(edges)
-            edges += [low, high]
-            log_p += [log_f[i], nothing[j]]
-        offsets.append(len(edges))
-    return HistogramPredictive(
-        np.array(offsets, np.int64),
-        np.array(edges),
-        np.array(log_p).reshape(len(edges), tally.n_classes),
-        tally,
-        step_of_cell,
-    )
+    low, high = lowest_value(cell, tally.levels[owner]), lowest_value(cell + 1, tally.levels[owner])
+    edges, log_p, offsets, step_of_cell = [np.zeros(0)], [np.zeros((0, tally.n_classes))], [0], np.zeros_like(owner)
+    ends = np.searchsorted(owner, np.arange(len(tally.features) + 1)).tolist()
+    for j, (first, last) in enumerate(itertools.pairwise(ends)):
+        if first == last:
+            offsets.append(offsets[-1])
+            continue
+        column_edges = np.append(-np.inf, np.stack([low[first:last], high[first:last]], axis=1))
+        column_log_p = np.tile(nothing[j], (len(column_edges), 1))
+        column_log_p[1::2] = log_f[first:last]
+        kept = np.ones(len(column_edges), bool)
+        kept[2:-1:2] = high[first : last - 1] != low[first + 1 : last]  # no gap between adjacent cells
+        step_of_cell[first:last] = offsets[-1] + (np.cumsum(kept) - 1)[1::2]
+        edges.append(column_edges[kept])
+        log_p.append(column_log_p[kept])
+        offsets.append(offsets[-1] + len(edges[-1]))
+    arrays = np.array(offsets, np.int64), np.concatenate(edges), np.concatenate(log_p)
+    return HistogramPredictive(*arrays, tally, step_of_cell)
