@@ -26,7 +26,7 @@ from tallybayes.errors import DataError
 from tallybayes.families import Categorical
 from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.shrinkage import laplace
+from tallybayes.kernels.densities import laplace
 from tallybayes.sklearn_input import INTEGERS, NO_TARGET, check_matrix
 from tallybayes.tally import Counts
 

@@ -27,7 +27,7 @@ from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.numbers.gaussian import Gaussian
-from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, moments_of, pool_units
+from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, moments_of, pool_moments
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
@@ -145,41 +145,37 @@ class GaussianNB(DropInNB):
     @derived
     def theta_(self) -> Any:
         """Mean of each feature per class."""
-        mean, _, _, units = self._moments
-        return self._attribute(np.ldexp(mean, units[:, None]).T)
+        return self._attribute(np.ldexp(self._moments[0], self._pooled[0][:, None]).T)
 
     @derived
     def var_(self) -> Any:
         """Variance of each feature per class, `epsilon_` included."""
-        _, _, variance, units = self._moments
         with np.errstate(over="ignore"):
-            return self._attribute(np.ldexp(variance + self._epsilon[:, None], 2 * units[:, None]).T)
+            variance = self._moments[2] + self._epsilon[:, None]
+            return self._attribute(np.ldexp(variance, 2 * self._pooled[0][:, None]).T)
 
     @derived
     def epsilon_(self) -> Any:
         """The constant added to the variances of each feature."""
         with np.errstate(over="ignore"):
-            return self._attribute(np.ldexp(self._epsilon, 2 * self._moments[3]))
+            return self._attribute(np.ldexp(self._epsilon, 2 * self._pooled[0]))
 
     # Moments, each feature in its own unit: a power of two near its root mean square
 
     @derived
-    def _moments(self) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-        """Mean (high and low part) and variance per (feature, class), and the exponents of the units."""
-        sums = self._sums[1]
-        units = pool_units(sums)
-        return (*moments_of(sums, units), units)
+    def _pooled(self) -> tuple[NDArray[np.int64], Floats]:
+        """The exponents of the units; mean (high and low part) and variance over all classes, (3, features)."""
+        return pool_moments(self._sums[1])
 
     @derived
-    def _pooled(self) -> tuple[Floats, Floats, Floats]:
-        """Mean (high and low part) and variance of each feature over all classes, in its units."""
-        mean, low, variance = moments_of(self._sums[1].pooled(), self._moments[3])
-        return mean[:, 0], low[:, 0], variance[:, 0]
+    def _moments(self) -> Floats:
+        """Mean (high and low part) and variance of each class, (3, features, classes)."""
+        return moments_of(self._sums[1], self._pooled[0])
 
     @derived
     def _epsilon(self) -> Floats:
         """`epsilon_` in the units of each feature."""
-        variance, units = self._pooled[2], self._moments[3]
+        units, (_, _, variance) = self._pooled
         if not variance.any():
             return np.zeros_like(variance)
         with np.errstate(divide="ignore", over="ignore"):
@@ -190,12 +186,12 @@ class GaussianNB(DropInNB):
     @derived
     def _predictive(self) -> GaussianPredictive:
         """The normal densities; a class without rows has the moments of all rows."""
-        sums, (*by_class, units) = self._sums[1], self._moments
-        n, of_all = sums["n"].floats(), (part[:, None] for part in self._pooled)
-        moments = np.stack([np.where(n > 0, *parts) for parts in zip(by_class, of_all, strict=True)])
+        sums, (units, pooled) = self._sums[1], self._pooled
+        n = sums["n"].floats()
+        moments = np.where(n > 0, self._moments, pooled[..., None])
         with np.errstate(over="ignore"):
             variance = moments[2] + self._epsilon[:, None]
-        constant = (self._pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
+        constant = (pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
         return GaussianPredictive.normal(sums.features, units, moments, variance, np.where(constant, 0.0, n))
 
     @derived

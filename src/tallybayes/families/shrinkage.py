@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from tallybayes import kernels
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.predictive import Floats
-from tallybayes.kernels.densities import laplace
 
 __all__ = [
     "STRENGTHS",
@@ -34,7 +33,6 @@ __all__ = [
     "dirichlet_evidence",
     "dirichlet_evidence_of",
     "distinct",
-    "laplace",
     "log_gamma",
     "match_beta",
     "strengths_by_evidence",

@@ -28,10 +28,11 @@ from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.column import Bag, Key
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
-from tallybayes.families.shrinkage import by_group, laplace
+from tallybayes.families.shrinkage import by_group
 from tallybayes.families.tokens.scored_bags import Absence, score_bags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
+from tallybayes.kernels.densities import laplace
 from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
