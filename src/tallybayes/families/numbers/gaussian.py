@@ -41,6 +41,7 @@ from tallybayes.families.numbers.gaussian_predictive import (
     LOG_2,
     GaussianPredictive,
     GaussianPrior,
+    StudentDerivation,
     digits_of,
     moments_of,
     pool_moments,
@@ -114,19 +115,31 @@ class Gaussian(Family[Sums, GaussianPrior]):
             n, moments = tally["n"].floats(), moments_of(tally, prior.units)
             student = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
             tables = np.concatenate([[n], moments, student])
-        n, _, _, _, mean, low, inverse, half, log_constant = tables
-        parameters = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, prior.share)
-        return GaussianPredictive(tally.features, tally.n_classes, prior.units, *parameters)
+        return self._student(tally, prior.units, tables, prior.share)
+
+    def derive(self, tally: Sums, smoothing: Smoothing) -> GaussianPredictive:
+        """The prior and Student's t by one kernel, where there is one."""
+        derived = self._derivation(tally, smoothing)
+        if derived is None or not derived.renew():
+            return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+        return self._student(tally, derived.units, derived.tables, derived.share)
 
     def row_score(self, tally: Sums, smoothing: Smoothing, values: Floats) -> RowScore | None:
-        """Student's t in arrays that are renewed in place, by a kernel for integer counts and a variance per class."""
-        if smoothing == 0 or self.shared or self.log or type(self) is not Gaussian or not tally["n"].is_whole:
+        """Student's t in arrays that are renewed in place."""
+        if self.log or (derived := self._derivation(tally, smoothing)) is None:
             return None
-        n_columns, n_classes = tally["n"].shape
-        units, scales, tables = np.empty(n_columns, np.int64), np.empty(n_columns), np.empty((9, n_columns, n_classes))
-        strengths = (self.kappa, self.nu, 0.0 if smoothing == np.inf else 1.0)
-        renew = partial(kernels.active.pooled_student, *digits_of(tally), *strengths, units, scales, tables)
-        return RowScore(renew, partial(kernels.active.add_student, values, scales, *tables[4:]))
+        return RowScore(derived.renew, partial(kernels.active.add_student, values, derived.scales, *derived.tables[4:]))
+
+    def _derivation(self, tally: Sums, smoothing: Smoothing) -> StudentDerivation | None:
+        """How Student's t is derived by one kernel; None if counts are fractions or if classes share a variance."""
+        if smoothing == 0 or self.shared or type(self) is not Gaussian or not tally["n"].is_whole:
+            return None
+        return StudentDerivation(tally, self.kappa, self.nu, 0.0 if smoothing == np.inf else 1.0)
+
+    def _student(self, tally: Sums, units: np.ndarray, tables: Floats, share: float) -> GaussianPredictive:
+        n, _, _, _, mean, low, inverse, half, log_constant = tables
+        parameters = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
+        return GaussianPredictive(tally.features, tally.n_classes, units, *parameters)
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""

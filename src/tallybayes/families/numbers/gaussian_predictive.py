@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +24,15 @@ from tallybayes.families.predictive import Floats, Score, parameter_rows
 from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
 from tallybayes.tally import Sums
 
-__all__ = ["GaussianPredictive", "GaussianPrior", "digits_of", "moments_of", "pool_moments", "pool_units"]
+__all__ = [
+    "GaussianPredictive",
+    "GaussianPrior",
+    "StudentDerivation",
+    "digits_of",
+    "moments_of",
+    "pool_moments",
+    "pool_units",
+]
 
 LOG_2 = float(np.log(2.0))
 _FAR = 709.0  # the logarithm of the largest double
@@ -65,6 +73,20 @@ def moments_of(tally: Sums, units: np.ndarray) -> Floats:
         return moments
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
+
+
+class StudentDerivation:
+    """The tables of Student's t of integer counts, in arrays that `renew` fills from the sums as they are then.
+
+    renew: False if there are more rows than the kernel can count.
+    """
+
+    def __init__(self, tally: Sums, kappa: float, nu: float, share: float) -> None:
+        n_columns, n_classes = tally["n"].shape
+        self.units, self.scales = np.empty(n_columns, np.int64), np.empty(n_columns)
+        self.tables, self.share = np.empty((9, n_columns, n_classes)), share
+        arrays = (self.units, self.scales, self.tables)
+        self.renew = partial(kernels.active.pooled_student, *digits_of(tally), kappa, nu, share, *arrays)
 
 
 def digits_of(tally: Sums) -> tuple[Any, ...]:
@@ -161,7 +183,7 @@ class GaussianPredictive(ArrayPredictive):
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
         score = super().bind_arrays(arrays)
-        if not self.point_columns:
+        if self.half is not None or not self.point_columns:
             return score
         columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
 
