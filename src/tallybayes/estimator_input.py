@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from tallybayes.cells.arrow import is_text_type
 from tallybayes.columns.readers.number_reader import as_reals
-from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
+from tallybayes.sklearn_input import check_matrix, small_numeric_frame
 from tallybayes.tables.input_kind import is_frame
 from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Table, to_table
@@ -69,8 +69,6 @@ def _texts(X: Any) -> Any:
 
 def _check(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a matrix or a table; the number and the names of its columns are stored (`reset`) or compared."""
-    if is_plain(X, sparse=True):
-        return check_matrix(estimator, X, reset=reset, sparse=True)[0]
     if is_frame(X):
         return _check_frame(estimator, X, reset=reset)
     if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":

@@ -14,6 +14,7 @@ that its author gives.
 >>> check_reader(NumberReader(), [1.5, None, 7])
 """
 
+import inspect
 import itertools
 import json
 from collections.abc import Callable
@@ -31,6 +32,11 @@ from tallybayes.tally.tally import Arrays
 __all__ = ["CHECKS", "READER_CHECKS", "check_family", "check_reader"]
 
 _N, _CLASSES = 40, 3
+
+
+def _laws_of(laws: type) -> tuple[Callable[[Any], None], ...]:
+    """The methods of a class, in their order."""
+    return tuple(law for law in vars(laws).values() if inspect.isfunction(law))
 
 
 class Trial:
@@ -55,125 +61,168 @@ class Trial:
         return out
 
 
-def batches_add_up(trial: Trial) -> None:
-    """Counting in batches of any size, empty ones included, gives the same sums as counting at once."""
-    for cuts in ([0], [1], [13, 13, 29], range(_N)):
-        total = trial.observe([])
-        for rows in np.split(trial.rng.permutation(_N), list(cuts)):
-            total.prepare(trial.observe(rows), 1)()
-        assert total.same(trial.observe(range(_N)))
+class FamilyLaws(Trial):
+    """What holds for every family: a method for each law, whose docstring is the law."""
+
+    def batches_add_up(self) -> None:
+        """Counting in batches of any size, empty ones included, gives the same sums as counting at once."""
+        for cuts in ([0], [1], [13, 13, 29], range(_N)):
+            total = self.observe([])
+            for rows in np.split(self.rng.permutation(_N), list(cuts)):
+                total.prepare(self.observe(rows), 1)()
+            assert total.same(self.observe(range(_N)))
+
+    def forgetting_is_exact(self) -> None:
+        """Subtracting rows leaves the sums that never had them (of a histogram, on its present grid)."""
+        total = self.observe(range(_N))
+        total.prepare(self.observe(range(10)), -1)()
+        assert total.same(self.observe(range(10, _N)))
+
+    def preparing_changes_nothing(self) -> None:
+        """Sums change when the prepared change is committed, and not before."""
+        total = self.observe(range(_N))
+        total.prepare(self.observe(range(5)), 1)
+        assert total.same(self.observe(range(_N)))
+
+    def integer_weights_repeat_rows(self) -> None:
+        """An integer weight counts a row that many times, a weight of zero not at all."""
+        weights = self.rng.integers(0, 4, _N)
+        repeated = np.repeat(np.arange(_N), weights)
+        assert self.observe(range(_N), weights.astype(np.float64)).same(self.observe(repeated))
+
+    def fractional_weights_are_exact(self) -> None:
+        """Fractional weights add up to the same sums in any order."""
+        weights = self.rng.random(_N)
+        order = self.rng.permutation(_N)
+        assert self.observe(range(_N), weights).same(self.observe(order, weights[order]))
+
+    def classes_can_move(self) -> None:
+        """Renumbering the classes renumbers the sums."""
+        moved = self.observe(range(_N)).with_classes(np.array([2, 0, 1]), _CLASSES)
+        self.codes = np.array([2, 0, 1], np.int32)[self.codes]
+        assert moved.same(self.observe(range(_N)))
+
+    def a_row_scores_alone_as_in_a_batch(self) -> None:
+        """The score of a row does not depend on the other rows, bit for bit."""
+        together = self.scores(self.column)
+        alone = np.concatenate([self.scores(self.column.take(np.array([row]))) for row in range(_N)])
+        assert np.array_equal(together, alone)
+
+    def smoothed_scores_are_finite(self) -> None:
+        """With smoothing above zero, every value has finite scores."""
+        for smoothing in (1e-3, 1.0, "auto", np.inf):
+            assert np.isfinite(self.scores(self.column, smoothing)).all()
+
+    def maximum_likelihood_is_never_nan(self) -> None:
+        """Without smoothing a score may be minus infinity, never NaN."""
+        assert not np.isnan(self.scores(self.column, 0)).any()
+
+    def infinite_smoothing_makes_classes_equal(self) -> None:
+        """With infinitely strong smoothing all classes have the same scores."""
+        if self.family.is_likelihood:
+            scores = self.scores(self.column, np.inf)
+            assert np.allclose(scores, scores[:, :1], rtol=1e-12, atol=1e-12)
+
+    def an_empty_tally_scores(self) -> None:
+        """Scores are finite even before any row is counted."""
+        out = np.zeros((_N, _CLASSES))
+        self.family.derive(self.observe([]), 1.0).bind([self.column])(out, 0, _N)
+        assert np.isfinite(out).all()
+
+    def samples_have_the_given_size(self) -> None:
+        """A sample has the given size."""
+        if self.family.is_likelihood:
+            predictive = self.family.derive(self.observe(range(_N)), 1.0)
+            (values,) = predictive.sample(np.random.default_rng(0), 1, 25)
+            assert len(values) == 25
+
+    def tables_name_column_and_class(self) -> None:
+        """Every row of the parameter table has a column and a class."""
+        for smoothing in (0, 1.0):
+            rows = self.family.derive(self.observe(range(_N)), smoothing).table()
+            assert rows
+            assert all({"column", "class"} <= row.keys() for row in rows)
+
+    def names_can_be_read_back(self) -> None:
+        """A registered family can be parsed from its string form."""
+        if self.family.name in FAMILIES:
+            assert parse(str(self.family)) == self.family
+
+    def leave_one_out_is_refitting(self) -> None:
+        """A leave-one-out score is that of the sums without the row, with everything chosen by evidence fixed."""
+        rows, some = self.observe(range(_N)), self.rng.choice([0.5, 1.0, 2.0], _N)
+        for smoothing in ("auto", 1.0, 0.0):
+            for weights, tally in ((None, rows), (some, self.observe(range(_N), some))):
+                prior = None if smoothing == 0 else self.family.prior(tally, smoothing)
+                arguments = (tally, prior, [self.column], self.codes, weights)
+                fast, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
+                self.family.leave_one_out(*arguments)[0](fast, 0, _N)
+                Family.leave_one_out(self.family, *arguments)[0](defined, 0, _N)
+                np.testing.assert_allclose(fast, defined, rtol=1e-9, atol=1e-9)
+
+    def sums_can_be_stored(self) -> None:
+        """A tally restored from its arrays has the same sums, and equal sums have equal arrays."""
+        total, empty = self.observe(range(_N)), self.observe([])
+        restored = type(total).from_arrays(total.arrays(), _CLASSES, empty)
+        assert restored.same(total)
+        again = self.observe(self.rng.permutation(_N)).arrays()
+        assert _canonical(total.arrays()) == _canonical(again)
+        assert not empty.arrays().features
+
+    def forgotten_keys_can_be_freed(self) -> None:
+        """Neither freeing keys without counts nor shrinking to the limits changes the sums of what was counted."""
+        total = self.observe(range(_N))
+        total.prepare(self.observe(range(10)), -1)()
+        assert total.freed().same(total)
+        assert total.freed().n_dead == 0
+
+    def pooled_sums_have_one_class(self) -> None:
+        """The sums over all classes are those of the same rows in one class."""
+        pooled = self.observe(range(_N)).pooled()
+        self.codes = np.zeros(_N, np.int32)
+        expected = self.observe(range(_N)).with_classes(np.array([0, -1, -1]), 1)
+        assert pooled.same(expected)
+
+    def bayes_factors_are_finite(self) -> None:
+        """The Bayes factor of a column is finite, if the family has an evidence."""
+        try:
+            log_factor = self.family.log_bayes_factor(self.observe(range(_N)), "auto")
+        except UnsupportedError:
+            return
+        assert log_factor.shape == (1,)
+        assert np.isfinite(log_factor).all()
+
+    def alternatives_count_alike(self) -> None:
+        """The other options and strengths that tuning tries need no other sums, and have finite scores."""
+        assert self.family.takes_smoothing or not self.family.smoothing_candidates
+        tally = self.observe(range(_N))
+        for family in (self.family, *self.family.alternatives(None)):
+            assert family.counted == self.family.counted
+            for smoothing in family.smoothing_candidates or ("auto",):
+                out = np.zeros((_N, _CLASSES))
+                family.derive(tally, smoothing).bind([self.column])(out, 0, _N)
+                assert np.isfinite(out).all()
+
+    def candidates_can_count_their_numbers(self) -> None:
+        """What the family proposes for a column of numbers can count it."""
+        for values in (np.array([3.0, 1.0, 2.0]), np.array([-1.5, 0.0]), np.array([0.25, 1e-3])):
+            for family in type(self.family).candidates(values):
+                if family.column is Reals:
+                    family.observe(("x",), [Reals(values)], np.zeros(len(values), np.int32), 1, None)
+
+    def a_block_is_its_columns(self) -> None:
+        """The parts of a predictive of two columns score as the block does."""
+        columns = [self.column, self.column]
+        tally = self.family.observe(("x", "y"), columns, self.codes, _CLASSES, None)
+        predictive, total = self.family.derive(tally, 1.0), np.zeros((_N, _CLASSES))
+        for number, column in enumerate(columns):
+            predictive.part(number).bind([column])(total, 0, _N)
+        whole = np.zeros((_N, _CLASSES))
+        predictive.bind(columns)(whole, 0, _N)
+        np.testing.assert_allclose(whole, total, rtol=1e-12, atol=1e-12)
 
 
-def forgetting_is_exact(trial: Trial) -> None:
-    """Subtracting rows leaves the sums that never had them (of a histogram, on its present grid)."""
-    total = trial.observe(range(_N))
-    total.prepare(trial.observe(range(10)), -1)()
-    assert total.same(trial.observe(range(10, _N)))
-
-
-def preparing_changes_nothing(trial: Trial) -> None:
-    """Sums change when the prepared change is committed, and not before."""
-    total = trial.observe(range(_N))
-    total.prepare(trial.observe(range(5)), 1)
-    assert total.same(trial.observe(range(_N)))
-
-
-def integer_weights_repeat_rows(trial: Trial) -> None:
-    """An integer weight counts a row that many times, a weight of zero not at all."""
-    weights = trial.rng.integers(0, 4, _N)
-    repeated = np.repeat(np.arange(_N), weights)
-    assert trial.observe(range(_N), weights.astype(np.float64)).same(trial.observe(repeated))
-
-
-def fractional_weights_are_exact(trial: Trial) -> None:
-    """Fractional weights add up to the same sums in any order."""
-    weights = trial.rng.random(_N)
-    order = trial.rng.permutation(_N)
-    assert trial.observe(range(_N), weights).same(trial.observe(order, weights[order]))
-
-
-def classes_can_move(trial: Trial) -> None:
-    """Renumbering the classes renumbers the sums."""
-    moved = trial.observe(range(_N)).with_classes(np.array([2, 0, 1]), _CLASSES)
-    trial.codes = np.array([2, 0, 1], np.int32)[trial.codes]
-    assert moved.same(trial.observe(range(_N)))
-
-
-def a_row_scores_alone_as_in_a_batch(trial: Trial) -> None:
-    """The score of a row does not depend on the other rows, bit for bit."""
-    together = trial.scores(trial.column)
-    alone = np.concatenate([trial.scores(trial.column.take(np.array([row]))) for row in range(_N)])
-    assert np.array_equal(together, alone)
-
-
-def smoothed_scores_are_finite(trial: Trial) -> None:
-    """With smoothing above zero, every value has finite scores."""
-    for smoothing in (1e-3, 1.0, "auto", np.inf):
-        assert np.isfinite(trial.scores(trial.column, smoothing)).all()
-
-
-def maximum_likelihood_is_never_nan(trial: Trial) -> None:
-    """Without smoothing a score may be minus infinity, never NaN."""
-    assert not np.isnan(trial.scores(trial.column, 0)).any()
-
-
-def infinite_smoothing_makes_classes_equal(trial: Trial) -> None:
-    """With infinitely strong smoothing all classes have the same scores."""
-    if trial.family.is_likelihood:
-        scores = trial.scores(trial.column, np.inf)
-        assert np.allclose(scores, scores[:, :1], rtol=1e-12, atol=1e-12)
-
-
-def an_empty_tally_scores(trial: Trial) -> None:
-    """Scores are finite even before any row is counted."""
-    out = np.zeros((_N, _CLASSES))
-    trial.family.derive(trial.observe([]), 1.0).bind([trial.column])(out, 0, _N)
-    assert np.isfinite(out).all()
-
-
-def samples_have_the_given_size(trial: Trial) -> None:
-    """A sample has the given size."""
-    if trial.family.is_likelihood:
-        predictive = trial.family.derive(trial.observe(range(_N)), 1.0)
-        (values,) = predictive.sample(np.random.default_rng(0), 1, 25)
-        assert len(values) == 25
-
-
-def tables_name_column_and_class(trial: Trial) -> None:
-    """Every row of the parameter table has a column and a class."""
-    for smoothing in (0, 1.0):
-        rows = trial.family.derive(trial.observe(range(_N)), smoothing).table()
-        assert rows
-        assert all({"column", "class"} <= row.keys() for row in rows)
-
-
-def names_can_be_read_back(trial: Trial) -> None:
-    """A registered family can be parsed from its string form."""
-    if trial.family.name in FAMILIES:
-        assert parse(str(trial.family)) == trial.family
-
-
-def leave_one_out_is_refitting(trial: Trial) -> None:
-    """A leave-one-out score is that of the sums without the row, with everything chosen by evidence fixed."""
-    rows, some = trial.observe(range(_N)), trial.rng.choice([0.5, 1.0, 2.0], _N)
-    for smoothing in ("auto", 1.0, 0.0):
-        for weights, tally in ((None, rows), (some, trial.observe(range(_N), some))):
-            prior = None if smoothing == 0 else trial.family.prior(tally, smoothing)
-            arguments = (tally, prior, [trial.column], trial.codes, weights)
-            fast, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
-            trial.family.leave_one_out(*arguments)[0](fast, 0, _N)
-            Family.leave_one_out(trial.family, *arguments)[0](defined, 0, _N)
-            np.testing.assert_allclose(fast, defined, rtol=1e-9, atol=1e-9)
-
-
-def sums_can_be_stored(trial: Trial) -> None:
-    """A tally restored from its arrays has the same sums, and equal sums have equal arrays."""
-    total, empty = trial.observe(range(_N)), trial.observe([])
-    restored = type(total).from_arrays(total.arrays(), _CLASSES, empty)
-    assert restored.same(total)
-    again = trial.observe(trial.rng.permutation(_N)).arrays()
-    assert _canonical(total.arrays()) == _canonical(again)
-    assert not empty.arrays().features
+CHECKS: tuple[Callable[[FamilyLaws], None], ...] = _laws_of(FamilyLaws)
 
 
 def _canonical(arrays: Arrays) -> list[Any]:
@@ -187,97 +236,13 @@ def _canonical(arrays: Arrays) -> list[Any]:
     ]
 
 
-def forgotten_keys_can_be_freed(trial: Trial) -> None:
-    """Neither freeing keys without counts nor shrinking to the limits changes the sums of what was counted."""
-    total = trial.observe(range(_N))
-    total.prepare(trial.observe(range(10)), -1)()
-    assert total.freed().same(total)
-    assert total.freed().n_dead == 0
-
-
-def pooled_sums_have_one_class(trial: Trial) -> None:
-    """The sums over all classes are those of the same rows in one class."""
-    pooled = trial.observe(range(_N)).pooled()
-    trial.codes = np.zeros(_N, np.int32)
-    expected = trial.observe(range(_N)).with_classes(np.array([0, -1, -1]), 1)
-    assert pooled.same(expected)
-
-
-def bayes_factors_are_finite(trial: Trial) -> None:
-    """The Bayes factor of a column is finite, if the family has an evidence."""
-    try:
-        log_factor = trial.family.log_bayes_factor(trial.observe(range(_N)), "auto")
-    except UnsupportedError:
-        return
-    assert log_factor.shape == (1,)
-    assert np.isfinite(log_factor).all()
-
-
-def alternatives_count_alike(trial: Trial) -> None:
-    """The other options and strengths that tuning tries need no other sums, and have finite scores."""
-    assert trial.family.takes_smoothing or not trial.family.smoothing_candidates
-    tally = trial.observe(range(_N))
-    for family in (trial.family, *trial.family.alternatives(None)):
-        assert family.counted == trial.family.counted
-        for smoothing in family.smoothing_candidates or ("auto",):
-            out = np.zeros((_N, _CLASSES))
-            family.derive(tally, smoothing).bind([trial.column])(out, 0, _N)
-            assert np.isfinite(out).all()
-
-
-def candidates_can_count_their_numbers(trial: Trial) -> None:
-    """What the family proposes for a column of numbers can count it."""
-    for values in (np.array([3.0, 1.0, 2.0]), np.array([-1.5, 0.0]), np.array([0.25, 1e-3])):
-        for family in type(trial.family).candidates(values):
-            if family.column is Reals:
-                family.observe(("x",), [Reals(values)], np.zeros(len(values), np.int32), 1, None)
-
-
-def a_block_is_its_columns(trial: Trial) -> None:
-    """The parts of a predictive of two columns score as the block does."""
-    columns = [trial.column, trial.column]
-    tally = trial.family.observe(("x", "y"), columns, trial.codes, _CLASSES, None)
-    predictive, total = trial.family.derive(tally, 1.0), np.zeros((_N, _CLASSES))
-    for number, column in enumerate(columns):
-        predictive.part(number).bind([column])(total, 0, _N)
-    whole = np.zeros((_N, _CLASSES))
-    predictive.bind(columns)(whole, 0, _N)
-    np.testing.assert_allclose(whole, total, rtol=1e-12, atol=1e-12)
-
-
-CHECKS: tuple[Callable[[Trial], None], ...] = (
-    batches_add_up,
-    forgetting_is_exact,
-    preparing_changes_nothing,
-    integer_weights_repeat_rows,
-    fractional_weights_are_exact,
-    classes_can_move,
-    a_row_scores_alone_as_in_a_batch,
-    smoothed_scores_are_finite,
-    maximum_likelihood_is_never_nan,
-    infinite_smoothing_makes_classes_equal,
-    an_empty_tally_scores,
-    samples_have_the_given_size,
-    tables_name_column_and_class,
-    names_can_be_read_back,
-    leave_one_out_is_refitting,
-    sums_can_be_stored,
-    forgotten_keys_can_be_freed,
-    pooled_sums_have_one_class,
-    bayes_factors_are_finite,
-    alternatives_count_alike,
-    candidates_can_count_their_numbers,
-    a_block_is_its_columns,
-)
-
-
 def check_family(family: Family | type[Family], *, seeds: int = 3) -> None:
     """Check every law on a family; raises an AssertionError that names the law and the seed."""
     family = family() if isinstance(family, type) else family
     for check in CHECKS:
         for seed in range(seeds):
             try:
-                check(Trial(family, seed))
+                check(FamilyLaws(family, seed))
             except AssertionError as error:
                 law = (check.__doc__ or check.__name__).strip()
                 raise AssertionError(f"{family}, seed {seed}: {law} {error}".rstrip()) from error
@@ -299,45 +264,38 @@ class ReaderTrial:
         return _values_of(self.encode(rows))
 
 
-def cells_are_read_one_by_one(trial: ReaderTrial) -> None:
-    """A cell is read alone as among others, and in any order."""
-    rows = range(len(trial.cells))
-    together = trial.values(rows)
-    assert [trial.values([row])[0] for row in rows] == together
-    assert trial.values(reversed(rows)) == together[::-1]
+class ReaderLaws(ReaderTrial):
+    """What holds for every reader: a method for each law, whose docstring is the law."""
+
+    def cells_are_read_one_by_one(self) -> None:
+        """A cell is read alone as among others, and in any order."""
+        rows = range(len(self.cells))
+        together = self.values(rows)
+        assert [self.values([row])[0] for row in rows] == together
+        assert self.values(reversed(rows)) == together[::-1]
+
+    def no_cells_are_read(self) -> None:
+        """A batch without rows is a column without rows."""
+        assert self.values([]) == []
+
+    def an_absent_column_is_missing(self) -> None:
+        """A column that a table does not have is missing in every row."""
+        column = self.reader.encode({}, ReadContext("x", 3, self.family))
+        assert _values_of(column) == [None] * 3
+
+    def readers_give_their_kind_of_column(self) -> None:
+        """What a reader gives is the kind of column that it says."""
+        assert self.reader.column is not None
+        assert isinstance(self.encode(range(len(self.cells))), self.reader.column)
+
+    def readers_are_written_and_read(self) -> None:
+        """The facts of a reader are plain values from which it is made again."""
+        facts = json.loads(json.dumps(self.reader.to_dict()))
+        assert facts["kind"] == self.reader.kind
+        assert type(self.reader).from_dict(facts) == self.reader
 
 
-def no_cells_are_read(trial: ReaderTrial) -> None:
-    """A batch without rows is a column without rows."""
-    assert trial.values([]) == []
-
-
-def an_absent_column_is_missing(trial: ReaderTrial) -> None:
-    """A column that a table does not have is missing in every row."""
-    column = trial.reader.encode({}, ReadContext("x", 3, trial.family))
-    assert _values_of(column) == [None] * 3
-
-
-def readers_give_their_kind_of_column(trial: ReaderTrial) -> None:
-    """What a reader gives is the kind of column that it says."""
-    assert trial.reader.column is not None
-    assert isinstance(trial.encode(range(len(trial.cells))), trial.reader.column)
-
-
-def readers_are_written_and_read(trial: ReaderTrial) -> None:
-    """The facts of a reader are plain values from which it is made again."""
-    facts = json.loads(json.dumps(trial.reader.to_dict()))
-    assert facts["kind"] == trial.reader.kind
-    assert type(trial.reader).from_dict(facts) == trial.reader
-
-
-READER_CHECKS: tuple[Callable[[ReaderTrial], None], ...] = (
-    cells_are_read_one_by_one,
-    no_cells_are_read,
-    an_absent_column_is_missing,
-    readers_give_their_kind_of_column,
-    readers_are_written_and_read,
-)
+READER_CHECKS: tuple[Callable[[ReaderLaws], None], ...] = _laws_of(ReaderLaws)
 
 
 def check_reader(reader: Reader, cells: list[Any], *, family: Family | None = None) -> None:
@@ -347,7 +305,7 @@ def check_reader(reader: Reader, cells: list[Any], *, family: Family | None = No
     """
     for check in READER_CHECKS:
         try:
-            check(ReaderTrial(reader, list(cells), family))
+            check(ReaderLaws(reader, list(cells), family))
         except AssertionError as error:
             raise AssertionError(f"{type(reader).__name__}: {check.__doc__}") from error
 

@@ -13,7 +13,7 @@ import tallybayes as tb
 from tallybayes.arrays.column import Bag, Codes, Flags, Reals
 from tallybayes.families import FAMILIES, parse
 from tallybayes.tally import Counts, TokenTally, Vocabulary
-from tallybayes.testing import CHECKS, Trial, check_family
+from tallybayes.testing import CHECKS, FamilyLaws, check_family
 
 EVERY = [
     *(family() for family in FAMILIES.values()),
@@ -32,7 +32,7 @@ C3 = np.array([0, 1, 2], np.int32)
 @pytest.mark.parametrize("family", EVERY, ids=str)
 def test_every_law_holds_for_every_family(family, check):
     for seed in range(3):
-        check(Trial(family, seed))
+        check(FamilyLaws(family, seed))
 
 
 def test_a_broken_family_is_caught():

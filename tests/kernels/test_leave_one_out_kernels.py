@@ -10,7 +10,7 @@ from tallybayes.arrays.column import Reals
 from tallybayes.families import Gaussian
 from tallybayes.families.family import Family
 from tallybayes.families.leave_one_out_scores import combine_scores
-from tallybayes.families.numbers.gaussian_moments import moments_of
+from tallybayes.families.numbers.gaussian_predictive import moments_of
 from tallybayes.kernels import reference
 from tallybayes.kernels.binning_runs import shares_at
 

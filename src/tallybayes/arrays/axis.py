@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Integers
+from tallybayes.arrays.array_types import Indices, Integers, Integers32
 from tallybayes.arrays.column import Key
 
-__all__ = ["kind_of", "merge_keys", "positions", "rough_kind", "sort_keys", "to_array"]
+__all__ = ["distinct_numbers", "kind_of", "merge_keys", "positions", "rough_kind", "sort_keys", "to_array"]
 
 
 def kind_of(key: Key) -> str:
@@ -85,3 +85,19 @@ def to_array(keys: Sequence[Key]) -> NDArray[Any]:
     array = np.empty(len(keys), object)
     array[:] = list(keys)
     return array
+
+
+def distinct_numbers(numbers: Indices, size: int) -> tuple[Integers, Integers32]:
+    """The distinct numbers among some below a size, in order, and the position of each number among them.
+
+    >>> [part.tolist() for part in distinct_numbers(np.array([7, 2, 7]), 9)]
+    [[2, 7], [1, 0, 1]]
+    """
+    if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many
+        few, place = np.unique(numbers, return_inverse=True)
+        return few.astype(np.int64), place.astype(np.int32)
+    there = np.zeros(size, bool)
+    there[numbers] = True
+    if there.all():
+        return np.arange(size), numbers.astype(np.int32, copy=False)
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[numbers]

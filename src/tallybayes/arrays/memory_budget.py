@@ -11,9 +11,7 @@ __all__ = ["BUDGET", "check_budget"]
 BUDGET = 8 * 2**30  # bytes of one array
 
 
-def check_budget(
-    n_lines: int, n_classes: int, lines: str = "rows", *, cell_bytes: int = 8, column: str | None = None
-) -> None:
+def check_budget(n_lines: int, n_classes: int, lines: str = "rows", *, cell_bytes: int = 8) -> None:
     """Refuse an array of n_lines x n_classes cells that is larger than the budget.
 
     >>> check_budget(100_000, 100_000)
@@ -26,6 +24,5 @@ def check_budget(
         raise DataError(
             f"expected at most {BUDGET // (cell_bytes * n_classes):,} {lines} with {n_classes:,} classes (8 GiB),"
             f" got {n_lines:,}",
-            column=column,
             hint=f"is the label a row number or another key? Use one with fewer classes, or fewer {lines} at a time",
         )

@@ -15,9 +15,8 @@ from sklearn.utils._param_validation import Interval
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB
+from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB, feature_sums, is_finite, weigh
 from tallybayes.dropin.drop_in import derived
-from tallybayes.dropin.matrix_sums import feature_sums, is_finite, weigh
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.tally import Exact
@@ -86,23 +85,18 @@ class BernoulliNB(FeatureCountNB):
     @derived
     def feature_log_prob_(self) -> Floats:
         """Log P(feature is present | class): (n + alpha) / (N + 2 alpha)."""
-        return self._log_presence[0]
+        return np.ascontiguousarray(self._tables[0].T)
 
     @derived
-    def _log_presence(self) -> tuple[Floats, Floats]:
-        """Log P(present) and log P(absent), (classes, features); 0 for a class without rows if alpha is 0."""
+    def _tables(self) -> tuple[Floats, Floats]:
+        """Log P(present) and log P(absent), (features, classes); 0 for a class without rows if alpha is 0."""
         rows, present = self._sums
         alpha, total = self._settings[0], self.class_count_[:, None]
         absent = np.maximum((Exact(rows.digits[:, None], rows.low) - present).floats(), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             parts = [np.log(n + alpha) - np.log(total + 2 * np.asarray(alpha)) for n in (present.floats(), absent)]
-        return tuple(np.where(np.isnan(part), 0.0, part) for part in parts)  # type: ignore[return-value]
-
-    @derived
-    def _tables(self) -> tuple[Floats, Floats]:
-        """Log P(present) and log P(absent), (features, classes)."""
-        yes, no = self._log_presence
-        return np.ascontiguousarray(yes.T), np.ascontiguousarray(no.T)
+        yes, no = (np.ascontiguousarray(np.where(np.isnan(part), 0.0, part).T) for part in parts)
+        return yes, no
 
     def _scores(self, X: Any) -> Score:
         yes, no = self._tables

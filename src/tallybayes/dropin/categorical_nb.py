@@ -24,9 +24,9 @@ from tallybayes.dropin.discrete_nb import SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.errors import DataError
 from tallybayes.families import Categorical
-from tallybayes.families.block_arrays import integer_arrays
+from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.shrinkage import laplace
+from tallybayes.kernels.densities import laplace
 from tallybayes.sklearn_input import INTEGERS, NO_TARGET, check_matrix
 from tallybayes.tally import Counts
 
@@ -155,38 +155,28 @@ class CategoricalNB(SmoothedNB):
         if self._tables is None:
             return self._scores_of_many(X)
         table, offsets, unseen = self._tables
-        arrays, origins = list(X.T), np.zeros(X.shape[1], np.int64)
+        arrays, origins, fewest = list(X.T), np.zeros(X.shape[1], np.int64), self.n_categories_.min()
 
         def score(out: Floats, start: int, stop: int) -> None:
             part = X[start:stop]
             if X.dtype.kind == "i" and part.min(initial=0) < 0:
                 raise DataError("codes of at least 0")
-            if part.max(initial=0) >= self._fewest:
+            if part.max(initial=0) >= fewest:
                 row, feature = np.nonzero(part >= self.n_categories_)
                 np.add.at(out[start:stop], row, unseen[feature])
             kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
 
         return score
 
-    @derived
-    def _fewest(self) -> int:
-        """The smallest number of categories of a feature."""
-        return int(self.n_categories_.min())
-
     def _scores_of_many(self, X: Any) -> Score:
         """Score with a table of the categories in X, instead of all."""
         columns = [column.with_keys_in_use() for column in category_columns(X)]
         tables = [self._table(j, column.keys) for j, column in enumerate(columns)]
-        offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
-        origins = np.array([column.origin for column in columns], np.int64)
-        arrays, table = integer_arrays(columns), np.concatenate(tables)
-        return lambda out, start, stop: kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
+        return score_codes(columns, tables, len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.sparse = False
-        tags.input_tags.positive_only = True
         return tags
 
 

@@ -106,6 +106,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def _scores(self, X: Any) -> Score:
         """A function that adds the log likelihood of rows of a matrix to (rows, classes)."""
 
+    @property
     @abstractmethod
     def _log_prior(self) -> Floats:
         """Log P(class)."""
@@ -170,12 +171,12 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     def _joint(self, X: Any, finish: Finish | None = None) -> tuple[Floats, int]:
         """Log P(class, row) of a checked matrix, transformed by `finish`, and the sum of the values it returns."""
         try:
-            return add_up(self._log_prior(), [self._scores(X)], X.shape[0], finish)
+            return add_up(self._log_prior, [self._scores(X)], X.shape[0], finish)
         except DataError:
             refuse_matrix(self, X, self._checked_as)
 
     def _posterior(self) -> Posterior:
-        return Posterior(self.classes_.tolist(), self._log_prior())
+        return Posterior(self.classes_.tolist(), self._log_prior)
 
     def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
         """Scores in the precision and the library of the input."""
@@ -210,6 +211,12 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_sums" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.positive_only = self._checked_as is not None
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

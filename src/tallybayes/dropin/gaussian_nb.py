@@ -7,6 +7,9 @@ depends neither on the batches nor on their order, and there is one per feature:
 
 A feature measured in large units cannot dominate the others: by default at most a hundredth of its own variance is
 added to each. The result is that of scikit-learn if the variances of the features are within a factor of 1e7.
+
+Arrays of other libraries are accepted by scikit-learn's array API dispatch, and results are returned in the library of
+the input. Sums are kept on the CPU; input and results are copied.
 """
 
 from __future__ import annotations
@@ -16,22 +19,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.utils._param_validation import Interval
 
 from tallybayes.arrays.column import Reals
-from tallybayes.dropin.array_api import is_foreign, like, to_numpy
 from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.numbers.gaussian import Gaussian, GaussianPredictive
-from tallybayes.families.numbers.gaussian_moments import moments_of, pool_units
+from tallybayes.families.numbers.gaussian import Gaussian
+from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, moments_of, pool_moments
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
 __all__ = ["GaussianNB"]
 
 _SPREAD = 1e7  # the largest variance counts as at most so many times the variance of a feature
-_LOG_2 = float(np.log(2.0))
 
 
 class GaussianNB(DropInNB):
@@ -89,27 +91,27 @@ class GaussianNB(DropInNB):
 
     def _check_input(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         if reset:
-            self._data_like = X[:0, ...] if is_foreign(X) else None
-            self._labels_like = y[:0] if is_foreign(y) else None
-        X, y = super()._check_input(to_numpy(X), to_numpy(y), reset=reset)
+            self._data_like = X[:0, ...] if _is_foreign(X) else None
+            self._labels_like = y[:0] if _is_foreign(y) else None
+        X, y = super()._check_input(_to_numpy(X), _to_numpy(y), reset=reset)
         if reset:
             self._dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         return X, y
 
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: Any) -> Self:
-        return super()._learn(X, codes, to_numpy(sample_weight), before)
+        return super()._learn(X, codes, _to_numpy(sample_weight), before)
 
     def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
-        return like(result.astype(np.float32) if checked.dtype == self._dtype == np.float32 else result, X)
+        return _like(result.astype(np.float32) if checked.dtype == self._dtype == np.float32 else result, X)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
         labels = super().predict(X)
-        return labels if self._labels_like is None else like(labels, X)
+        return labels if self._labels_like is None else _like(labels, X)
 
     def _attribute(self, values: Floats) -> Any:
         """A fitted attribute in the precision and the library of the data."""
-        return like(values.astype(self._dtype), self._data_like)
+        return _like(values.astype(self._dtype), self._data_like)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Sums:
         features = tuple(map(str, range(X.shape[1])))
@@ -143,41 +145,37 @@ class GaussianNB(DropInNB):
     @derived
     def theta_(self) -> Any:
         """Mean of each feature per class."""
-        mean, _, _, units = self._moments
-        return self._attribute(np.ldexp(mean, units[:, None]).T)
+        return self._attribute(np.ldexp(self._moments[0], self._pooled[0][:, None]).T)
 
     @derived
     def var_(self) -> Any:
         """Variance of each feature per class, `epsilon_` included."""
-        _, _, variance, units = self._moments
         with np.errstate(over="ignore"):
-            return self._attribute(np.ldexp(variance + self._epsilon[:, None], 2 * units[:, None]).T)
+            variance = self._moments[2] + self._epsilon[:, None]
+            return self._attribute(np.ldexp(variance, 2 * self._pooled[0][:, None]).T)
 
     @derived
     def epsilon_(self) -> Any:
         """The constant added to the variances of each feature."""
         with np.errstate(over="ignore"):
-            return self._attribute(np.ldexp(self._epsilon, 2 * self._moments[3]))
+            return self._attribute(np.ldexp(self._epsilon, 2 * self._pooled[0]))
 
     # Moments, each feature in its own unit: a power of two near its root mean square
 
     @derived
-    def _moments(self) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-        """Mean (high and low part) and variance per (feature, class), and the exponents of the units."""
-        sums = self._sums[1]
-        units = pool_units(sums)
-        return (*moments_of(sums, units), units)
+    def _pooled(self) -> tuple[NDArray[np.int64], Floats]:
+        """The exponents of the units; mean (high and low part) and variance over all classes, (3, features)."""
+        return pool_moments(self._sums[1])
 
     @derived
-    def _pooled(self) -> tuple[Floats, Floats, Floats]:
-        """Mean (high and low part) and variance of each feature over all classes, in its units."""
-        mean, low, variance = moments_of(self._sums[1].pooled(), self._moments[3])
-        return mean[:, 0], low[:, 0], variance[:, 0]
+    def _moments(self) -> Floats:
+        """Mean (high and low part) and variance of each class, (3, features, classes)."""
+        return moments_of(self._sums[1], self._pooled[0])
 
     @derived
     def _epsilon(self) -> Floats:
         """`epsilon_` in the units of each feature."""
-        variance, units = self._pooled[2], self._moments[3]
+        units, (_, _, variance) = self._pooled
         if not variance.any():
             return np.zeros_like(variance)
         with np.errstate(divide="ignore", over="ignore"):
@@ -188,37 +186,18 @@ class GaussianNB(DropInNB):
     @derived
     def _predictive(self) -> GaussianPredictive:
         """The normal densities; a class without rows has the moments of all rows."""
-        sums, (*moments, units) = self._sums[1], self._moments
+        sums, (units, pooled) = self._sums[1], self._pooled
         n = sums["n"].floats()
-        mean, low, variance = (
-            np.where(n > 0, of_class, of_all[:, None]) for of_class, of_all in zip(moments, self._pooled, strict=True)
-        )
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            spread = variance + self._epsilon[:, None]
-            flat = ~((spread > 0) & (spread < np.inf))
-            inverse = np.where(flat, 0.0, 1 / np.sqrt(spread))
-            log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * spread) - units[:, None] * _LOG_2)
-        constant = (self._pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
-        return GaussianPredictive(
-            sums.features,
-            len(self.classes_),
-            units,
-            mean,
-            low,
-            inverse,
-            None,
-            log_constant,
-            np.where(constant, 0.0, n),
-            np.stack([mean, low, variance]),
-        )
+        moments = np.where(n > 0, self._moments, pooled[..., None])
+        with np.errstate(over="ignore"):
+            variance = moments[2] + self._epsilon[:, None]
+        constant = (pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
+        return GaussianPredictive.normal(sums.features, units, moments, variance, np.where(constant, 0.0, n))
 
     @derived
-    def _log_class_prior(self) -> Floats:
+    def _log_prior(self) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(self._prior)
-
-    def _log_prior(self) -> Floats:
-        return self._log_class_prior
 
     def _scores(self, X: Any) -> Score:
         values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -249,3 +228,35 @@ class GaussianNB(DropInNB):
         new_var = weights @ (X - new_mu) ** 2 / n_new
         share = n_new / (n_past + n_new)
         return mu + share * (new_mu - mu), (1 - share) * (var + share * (mu - new_mu) ** 2) + share * new_var
+
+
+def _is_foreign(X: Any) -> bool:
+    """Whether an array belongs to another library, and scikit-learn's array API dispatch is on.
+
+    >>> _is_foreign(np.zeros(3))
+    False
+    """
+    if isinstance(X, (np.ndarray, list, tuple)) or not get_config()["array_api_dispatch"]:
+        return False
+    from sklearn.utils._array_api import get_namespace
+
+    return bool(get_namespace(X)[1]) and hasattr(X, "__dlpack__")
+
+
+def _to_numpy(X: Any) -> Any:
+    """The array as a NumPy array if it is foreign, unchanged otherwise."""
+    if not _is_foreign(X):
+        return X
+    from sklearn.utils._array_api import move_to
+
+    return move_to(X, xp=np, device="cpu")
+
+
+def _like(result: Any, model: Any) -> Any:
+    """A result in the library and on the device of another array."""
+    if model is None or not _is_foreign(model):
+        return result
+    from sklearn.utils._array_api import get_namespace_and_device, move_to
+
+    xp, _, device = get_namespace_and_device(model)
+    return move_to(np.ascontiguousarray(result), xp=xp, device=device)

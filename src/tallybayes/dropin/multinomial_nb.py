@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB
+from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB, feature_sums, smoothed_counts, weigh
 from tallybayes.dropin.drop_in import derived
-from tallybayes.dropin.matrix_sums import feature_sums, smoothed_counts, weigh
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.tally import Exact
 
@@ -34,11 +33,6 @@ class FeatureWeightNB(FeatureCountNB):
 
     def _scores(self, X: Any) -> Score:
         return weigh(X, self._weights)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
 
 class MultinomialNB(FeatureWeightNB):
@@ -143,5 +137,6 @@ class ComplementNB(FeatureWeightNB):
         weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _SMALLEST_DOUBLE))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)
 
+    @property
     def _log_prior(self) -> Floats:
         return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))

@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,16 @@ from tallybayes.errors import DataError
 from tallybayes.families.predictive import Predictive, Score
 from tallybayes.tally import Exact
 
-__all__ = ["ArrayPredictive", "first_true", "flag_arrays", "integer_arrays", "real_arrays", "refuse", "sum_columns"]
+__all__ = [
+    "ArrayPredictive",
+    "first_true",
+    "flag_arrays",
+    "integer_arrays",
+    "real_arrays",
+    "refuse",
+    "score_codes",
+    "sum_columns",
+]
 
 
 def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
@@ -26,7 +36,7 @@ def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
 
 def flag_arrays(columns: Sequence[Column]) -> list[Numbers]:
     """The arrays of boolean columns in one dtype, without a copy where they have one."""
-    return _align([column.values for column in columns if isinstance(column, Flags)], _float_flags)
+    return _align([column.values for column in columns if isinstance(column, Flags)], float_flags)
 
 
 def integer_arrays(columns: Sequence[Column]) -> list[Indices]:
@@ -39,7 +49,7 @@ def _align(arrays: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
     return [convert(array) for array in arrays] if len({array.dtype for array in arrays}) > 1 else arrays
 
 
-def _float_flags(array: Numbers) -> Numbers:
+def float_flags(array: Numbers) -> Numbers:
     """Flags as reals; missing is -1 in integers and NaN in reals."""
     reals = array.astype(np.float64)
     return np.where(reals == -1, np.nan, reals) if array.dtype.kind == "i" else reals
@@ -48,9 +58,20 @@ def _float_flags(array: Numbers) -> Numbers:
 class ArrayPredictive(Predictive):
     """A predictive that scores arrays of numbers, which are columns or a matrix."""
 
+    expected: ClassVar[str] = "a finite number"  # what a value must be, for errors
+
     @abstractmethod
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """The kernel that scores arrays, and its tables; it returns the place of a value that it does not accept."""
+
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
+        add, tables = self.kernel()
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            refuse(add(arrays, *tables, out, start, stop), self.features, arrays, self.expected)
+
+        return score
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns."""
@@ -59,6 +80,14 @@ class ArrayPredictive(Predictive):
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of numbers."""
         return self.bind_arrays(values)
+
+
+def score_codes(columns: Sequence[Codes], tables: Sequence[Floats], n_classes: int) -> Score:
+    """The score of columns of categories by a table for each column, (keys, classes)."""
+    origins = np.array([column.origin for column in columns], np.int64)
+    offsets = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    table = np.concatenate([*tables, np.zeros((0, n_classes))])
+    return partial(kernels.active.add_codes, integer_arrays(columns), origins, offsets, table)
 
 
 def sum_columns(

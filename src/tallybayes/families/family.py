@@ -24,7 +24,17 @@ from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
 from tallybayes.families.leave_one_out_scores import as_score, never_learned
-from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, RowScore, Score, Smoothing, Unseen
+from tallybayes.families.predictive import (
+    Add,
+    Codes32,
+    Floats,
+    Predictive,
+    RowScore,
+    Score,
+    Smoothing,
+    Unseen,
+    part_of_prior,
+)
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.tally.tally import Tally
 
@@ -114,7 +124,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
     @property
     def is_likelihood(self) -> bool:
         """Whether scores are log likelihoods of the values."""
-        return True
+        return not self.is_correction
 
     @property
     def own_smoothing(self) -> Smoothing:
@@ -231,7 +241,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         scores = []
         for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
             part = tally.only((name,))
-            part_prior = None if prior is None else self.held(part, self.part_of(prior, number))
+            part_prior = None if prior is None else self.held(part, part_of_prior(prior, number))
             scores.append(as_score(self.leave_one_out_by_subtraction(part, part_prior, column, codes, weights)))
         return scores
 
@@ -254,17 +264,6 @@ class Family(ABC, Generic[TallyT, PriorT]):
             predictive.bind([value])(out[row : row + 1], 0, 1)
             part.prepare(row_tally, 1)()
         return out
-
-    def part_of(self, prior: PriorT, number: int) -> PriorT:
-        """The prior of one column of a block: arrays are cut along their last axis, which is that of the columns."""
-        if not dataclasses.is_dataclass(prior) or isinstance(prior, type):
-            return prior
-        arrays = {
-            field.name: value[..., number : number + 1]
-            for field in dataclasses.fields(prior)
-            if isinstance(value := getattr(prior, field.name), np.ndarray)
-        }
-        return dataclasses.replace(prior, **arrays)
 
     # Examples and names
 

@@ -35,6 +35,7 @@ __all__ = [
     "never_learned",
     "score_discrete",
     "subtract_lines",
+    "subtract_weights",
     "with_marks",
 ]
 
@@ -159,11 +160,16 @@ def with_marks(table: Floats, known: Booleans) -> Floats:
     return np.ascontiguousarray(np.where(known[:, None], table, np.nan))
 
 
+def subtract_weights(counts: Floats, weights: Floats) -> Floats:
+    """Counts without the weights of rows that are in them."""
+    rest = counts - weights
+    return np.where(np.abs(rest) <= _ROUNDING * counts, 0.0, rest)
+
+
 def subtract_lines(counts: Floats, lines: Lines) -> tuple[Floats, Booleans]:
     """Counts (lines, classes) minus the weight of each line in its own class, and which lines were counted."""
     rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
-    rest[at] -= lines.weight
-    rest[at] = np.where(np.abs(rest[at]) <= _ROUNDING * counts[at], 0.0, rest[at])
+    rest[at] = subtract_weights(counts[at], lines.weight)
     known = np.asarray(rest[at] >= 0)
     return np.maximum(rest, 0.0), known
 

@@ -6,15 +6,17 @@ texts, scoring of a few rows without any preparation.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers
 from tallybayes.arrays.column import Column, Key
+from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
 
@@ -30,12 +32,20 @@ __all__ = [
     "Steps",
     "TokenEvidence",
     "Unseen",
+    "parameter_rows",
+    "part_of_prior",
+    "value_rows",
+    "weight_lines",
 ]
+
+Prior = TypeVar("Prior")
 
 Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
 Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
 Add = Callable[[int, int], bool]  # adds (sign 1) or removes (-1) a row of class `code`; False: nothing was changed
+
+_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +108,7 @@ class Predictive(ABC):
 
     features: tuple[str, ...]
     n_classes: int
+    by_column: ClassVar[tuple[str, ...]]  # the fields of a dataclass with an entry for each column, for `part`
     takes_sparse_matrix: ClassVar[bool] = False  # whether rows of amounts by column number can be scored as bags
 
     def __init_subclass__(cls) -> None:
@@ -145,9 +156,11 @@ class Predictive(ABC):
         """The amounts that the tokens of a column are scored with; None if its score is no sum of fixed amounts."""
         return None
 
-    @abstractmethod
-    def part(self, number: int) -> Predictive:
-        """The predictive of one column of the block."""
+    def part(self, number: int) -> Self:
+        """The predictive of one column of the block: a dataclass whose fields `by_column` are cut."""
+        fields = {name: getattr(self, name) for name in self.by_column}
+        one = {name: None if value is None else value[number : number + 1] for name, value in fields.items()}
+        return dataclasses.replace(self, **one)  # type: ignore[type-var]
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -196,3 +209,75 @@ class Predictive(ABC):
         out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
         self.bind(columns)(out, 0, len(out))
         return out
+
+
+def part_of_prior(prior: Prior, number: int) -> Prior:
+    """The prior of one column of a block: arrays are cut along their last axis, which is that of the columns."""
+    if not dataclasses.is_dataclass(prior) or isinstance(prior, type):
+        return prior
+    arrays = {
+        field.name: value[..., number : number + 1]
+        for field in dataclasses.fields(prior)
+        if isinstance(value := getattr(prior, field.name), np.ndarray)
+    }
+    return dataclasses.replace(prior, **arrays)
+
+
+def parameter_rows(features: Sequence[str], parameters: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Rows of a table: for each column and class its parameters, which are (columns, classes)."""
+    n_classes = next(iter(parameters.values())).shape[1]
+    return [
+        {"column": name, "class": c} | {what: float(values[j, c]) for what, values in parameters.items()}
+        for j, name in enumerate(features)
+        for c in range(n_classes)
+    ]
+
+
+def value_rows(feature: str, values: Sequence[Any], p: Floats) -> list[dict[str, Any]]:
+    """Rows of a table: for each class and value of one column its probability; p: (values, classes)."""
+    return [
+        {"column": feature, "class": c, "value": value, "P(value)": float(p[i, c])}
+        for c in range(p.shape[1])
+        for i, value in enumerate(values)
+    ]
+
+
+def weight_lines(log_p: Floats, weights: Floats, log_prior: Floats) -> Floats:
+    """Log P(value | class) times weights, (lines, classes); a weight of 0 gives 0 whatever the likelihood is.
+
+    weights: (classes,) or one for each line. Lines whose weights differ are centred first, at log sum over c of
+    P(c) P(value | c), because their level matters. log_prior: log P(c), (classes,), or one for each line that adds up
+    to 1.
+
+    >>> weight_lines(np.log([[0.5, 0.25]]), np.array([2.0, 2.0]), np.log([0.5, 0.5])).round(2).tolist()
+    [[-1.39, -2.77]]
+    """
+    log_prior = log_prior - logsumexp(log_prior) if log_prior.ndim == 1 else log_prior
+    lines = weights.reshape(-1, weights.shape[-1])
+    differ = (lines != lines[:, :1]).any(axis=1)
+    if differ.all():
+        result = log_p - _average(log_p, log_prior)
+    else:
+        result = np.array(log_p, np.float64)
+        if (at := np.flatnonzero(np.broadcast_to(differ, len(log_p)))).size:
+            result[at] -= _average(log_p[at], log_prior if log_prior.ndim == 1 else log_prior[at])
+    if not lines.all():
+        result[np.broadcast_to(weights == 0, result.shape)] = 0.0
+    with np.errstate(invalid="ignore"):
+        result *= weights
+    return np.asarray(result)
+
+
+def _average(log_p: Floats, log_prior: Floats) -> Floats:
+    """Log of the average of P, (lines, 1); 0 where it is 0."""
+    joint = log_p + log_prior
+    if joint.shape[1] > _FEW_CLASSES:
+        average = np.asarray(logsumexp(joint, axis=1))
+    else:
+        top = np.maximum.reduce(list(joint.T))
+        np.copyto(top, 0.0, where=np.isinf(top))
+        joint -= top[:, None]
+        np.exp(joint, out=joint)
+        with np.errstate(divide="ignore"):
+            average = top + np.log(joint @ np.ones(joint.shape[1]))  # faster than a sum along a short axis
+    return np.where(np.isinf(average), 0.0, average)[:, None]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.columns.label import Labels
 from tallybayes.families.family import Add, Family, Floats
-from tallybayes.families.numbers.pending_rows import PendingRows
+from tallybayes.families.numbers.histogram import PendingRows
 from tallybayes.scoring.rows import RowLayout
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.input_kind import has_attribute, library_of

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
+from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence, weight_lines
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 
@@ -109,7 +108,7 @@ class WeightedPredictive(Predictive):
 
         return score
 
-    def part(self, number: int) -> Predictive:
+    def part(self, number: int) -> WeightedPredictive:
         """One column."""
         place, name = slice(number, number + 1), self.features[number]
         tokens = {name: self.token_corrections[name]} if name in self.token_corrections else {}

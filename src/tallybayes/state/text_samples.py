@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import positions, sort_keys
+from tallybayes.arrays.axis import distinct_numbers, positions, sort_keys
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
 from tallybayes.families import Family
@@ -65,7 +64,7 @@ class DocumentSample:
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
         used: Any
-        used, indices = distinct(bag.indices, len(lexicon))
+        used, indices = distinct_numbers(bag.indices, len(lexicon))
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         labels = [keys[code] for code in codes[rows].tolist()]
         return cls(signatures[first], hashes[first], labels, weights[rows], bag, lexicon)

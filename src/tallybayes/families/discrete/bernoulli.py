@@ -9,23 +9,22 @@ the posterior mean under a Beta(k, k) prior; k = 0 is the frequency, k = 1 Lapla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns, Weights
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, float_flags, refuse, sum_columns
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction
+from tallybayes.families.predictive import Correction, parameter_rows, part_of_prior, weight_lines
 from tallybayes.families.shrinkage import Shares, beta_of_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
@@ -61,7 +60,8 @@ class Bernoulli(DiscreteFamily[Sums]):
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
         else:
-            no, yes = (_sum_weights(arrays, value, codes, n_classes, weights) for value in (0, 1))
+            (both, yes), _ = sum_columns([float_flags(array) for array in arrays], codes, n_classes, weights, 1)
+            no = both - yes
         return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
@@ -122,6 +122,9 @@ class Bernoulli(DiscreteFamily[Sums]):
 class BernoulliPredictive(ArrayPredictive):
     """Log probabilities of no and yes, (columns, classes) each."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "log_no", "log_yes")
+    expected: ClassVar[str] = _EXPECTED
+
     features: tuple[str, ...]
     n_classes: int
     log_no: Floats
@@ -129,14 +132,9 @@ class BernoulliPredictive(ArrayPredictive):
     counts: Floats  # of no and yes, (2, columns, classes)
     prior: DiscretePrior
 
-    def bind_arrays(self, arrays: Columns) -> Score:
-        """Prepare to score zeros and ones."""
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
-            refuse(place, self.features, arrays, _EXPECTED)
-
-        return score
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of zeros and ones."""
+        return kernels.active.add_flags, (self.log_no, self.log_yes)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> BernoulliPredictive:
         """With weights in the tables."""
@@ -155,9 +153,8 @@ class BernoulliPredictive(ArrayPredictive):
 
     def part(self, number: int) -> BernoulliPredictive:
         """One column."""
-        rows = slice(number, number + 1)
-        tables = (self.log_no[rows], self.log_yes[rows], self.counts[:, rows])
-        return BernoulliPredictive(self.features[rows], self.n_classes, *tables, self.prior.part(number))
+        prior = part_of_prior(self.prior, number)
+        return replace(super().part(number), counts=self.counts[:, number : number + 1], prior=prior)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Booleans."""
@@ -165,16 +162,7 @@ class BernoulliPredictive(ArrayPredictive):
 
     def table(self) -> list[dict[str, Any]]:
         """The probability of yes, and the rows that it is estimated from."""
-        return [
-            {
-                "column": name,
-                "class": c,
-                "P(yes)": float(np.exp(self.log_yes[j, c])),
-                "rows": float(self.counts[:, j, c].sum()),
-            }
-            for j, name in enumerate(self.features)
-            for c in range(self.n_classes)
-        ]
+        return parameter_rows(self.features, {"P(yes)": np.exp(self.log_yes), "rows": self.counts.sum(axis=0)})
 
     def _posterior(self) -> tuple[Floats, Floats]:
         """Alpha of no and yes, (2, columns, classes), and their totals: over the values, or over the classes."""
@@ -220,14 +208,3 @@ def _shares_of(counts: Floats) -> Shares:
     flat = counts.reshape(2 * n, counts.shape[2])
     value, klass = np.nonzero(flat)
     return Shares(n, np.tile(np.arange(n), 2), value, klass, flat[value, klass], counts.sum(axis=0))
-
-
-def _sum_weights(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:
-    """Exact sums of the weights of the rows that hold a value."""
-    groups, amounts = [], []
-    for j, array in enumerate(arrays):
-        row = np.flatnonzero((array == value) & (codes >= 0))
-        groups.append(j * n_classes + codes[row].astype(np.int64))
-        amounts.append(weights[row])
-    total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), len(arrays) * n_classes)
-    return total.reshaped(len(arrays), n_classes)

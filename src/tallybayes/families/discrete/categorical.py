@@ -27,8 +27,7 @@ from tallybayes.families.discrete.discrete_family import DiscreteFamily, Discret
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Unseen
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
-from tallybayes.families.line_weights import weight_lines
-from tallybayes.families.predictive import Correction
+from tallybayes.families.predictive import Correction, part_of_prior, weight_lines
 from tallybayes.families.shrinkage import Shares, beta_of_shares
 from tallybayes.families.tokens.bag_counts import DENSE, add_columns, count_places
 from tallybayes.tally import Counts, Exact
@@ -137,6 +136,8 @@ class Categorical(DiscreteFamily[Counts]):
 class CategoricalPredictive(KeyedPredictive):
     """Log probabilities, computed for the values of a batch (valid until the tally changes)."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "totals", "n_values", "norm", "weights", "corrections")
+
     features: tuple[str, ...]
     n_classes: int
     tally: Counts
@@ -152,10 +153,6 @@ class CategoricalPredictive(KeyedPredictive):
     def weighted(self, weights: Floats, log_prior: Floats) -> CategoricalPredictive:
         """With weights in the tables."""
         return replace(self, weights=weights, log_prior=log_prior)
-
-    def corrected(self, corrections: Sequence[Correction | None]) -> CategoricalPredictive:
-        """With corrections in the tables."""
-        return replace(self, corrections=tuple(corrections))
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """Log P(key | class) of one column, (keys, classes); an unseen key has the prior's share, or 0."""
@@ -199,17 +196,7 @@ class CategoricalPredictive(KeyedPredictive):
 
     def part(self, number: int) -> CategoricalPredictive:
         """One column."""
-        rows = slice(number, number + 1)
-        return replace(
-            self,
-            features=self.features[rows],
-            prior=self.prior.part(number),
-            totals=self.totals[rows],
-            n_values=self.n_values[rows],
-            norm=None if self.norm is None else self.norm[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            corrections=self.corrections[rows],
-        )
+        return replace(super().part(number), prior=part_of_prior(self.prior, number))
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Values seen so far."""
@@ -221,18 +208,9 @@ class CategoricalPredictive(KeyedPredictive):
             result.append([None] * n if drawn is None else [keys[i] for i in drawn])
         return result
 
-    def table(self) -> list[dict[str, Any]]:
-        """Probability of every value."""
-        rows = []
-        for j, name in enumerate(self.features):
-            keys = self.tally.keys(name)
-            p = np.exp(self.log_table(j, keys))
-            rows += [
-                {"column": name, "class": c, "value": key, "P(value)": float(p[i, c])}
-                for c in range(self.n_classes)
-                for i, key in enumerate(keys)
-            ]
-        return rows
+    def keys_of(self, name: str) -> Sequence[Key]:
+        """Every value that was counted."""
+        return self.tally.keys(name)
 
     def _posterior(self, number: int, keys: Sequence[Key]) -> tuple[Floats, Floats]:
         """Alpha of keys, (keys, classes), and what they add up to: over the values, or over the classes."""
@@ -297,15 +275,13 @@ def _count_dense(
         )
         table = Exact.whole(sum(parts))
     else:
-        groups, amounts, first = [], [], 0
+        tables = []
         for array, origin, size in zip(arrays, origins.tolist(), sizes.tolist(), strict=True):
             value = array.astype(np.int64) - origin
             row = np.flatnonzero((value >= 0) & (value < size) & (codes >= 0))
-            groups.append((first + value[row]) * n_classes + codes[row])
-            amounts.append(weights[row])
-            first += size
-        total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
-        table = total.reshaped(first, n_classes)
+            total = Exact.summed(weights[row], value[row] * n_classes + codes[row], size * n_classes)
+            tables.append(total.reshaped(size, n_classes))
+        table = Exact.concatenate(tables)
     return Counts.of_table(tuple(features), [column.keys for column in columns], table)
 
 

@@ -25,10 +25,6 @@ class DiscretePrior:
     k: float | None
     strengths: Floats | None = None
 
-    def part(self, number: int) -> DiscretePrior:
-        """The prior of one column."""
-        return DiscretePrior(self.k, None if self.strengths is None else self.strengths[number : number + 1])
-
 
 @dataclass(frozen=True)
 class DiscreteFamily(Family[TallyT, DiscretePrior]):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,8 +14,8 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.memory_budget import BUDGET
-from tallybayes.families.block_arrays import integer_arrays
-from tallybayes.families.predictive import Predictive, Score
+from tallybayes.families.block_arrays import score_codes
+from tallybayes.families.predictive import Correction, Predictive, Score, value_rows
 from tallybayes.tally import Counts
 
 __all__ = ["KeyedPredictive"]
@@ -25,6 +27,7 @@ class KeyedPredictive(Predictive):
     """Log probabilities by key, computed for the keys of a batch (valid until the tally changes)."""
 
     tally: Counts
+    corrections: tuple[Correction | None, ...]  # of the columns; none if it is empty
 
     @abstractmethod
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
@@ -37,19 +40,23 @@ class KeyedPredictive(Predictive):
         A DataError leaves the row to `bind`, where the keys are known.
         """
 
+    @abstractmethod
+    def keys_of(self, name: str) -> Sequence[Key]:
+        """The keys of a column that people are shown."""
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> Self:
+        """With corrections in the tables."""
+        return replace(self, corrections=tuple(corrections))  # type: ignore[type-var]
+
+    def table(self) -> list[dict[str, Any]]:
+        """The probability of every value."""
+        keys = [(j, name, self.keys_of(name)) for j, name in enumerate(self.features)]
+        return [row for j, name, some in keys for row in value_rows(name, some, np.exp(self.log_table(j, some)))]
+
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns of categories."""
         coded = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(coded)
-        origins = np.array([column.origin for column in coded], np.int64)
-        tables = [self._table(j, column.keys) for j, column in enumerate(coded)]
-        offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
-        table = np.concatenate([*tables, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
-
-        return score
+        return score_codes(coded, [self._table(j, column.keys) for j, column in enumerate(coded)], self.n_classes)
 
     def _table(self, number: int, keys: Sequence[Key]) -> Floats:
         """The table of one column, remembered for integers that stand for themselves: many batches have the same."""

@@ -29,8 +29,7 @@ from tallybayes.families.discrete.categorical import Categorical
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.numbers.histogram import Histogram
-from tallybayes.families.numbers.histogram_predictive import HistogramPredictive, HistogramPrior
+from tallybayes.families.numbers.histogram import Histogram, HistogramPredictive, HistogramPrior
 from tallybayes.families.predictive import Correction
 from tallybayes.tally import Counts, Exact, Grid
 
@@ -164,6 +163,8 @@ class Ordinal(Family[Counts, HistogramPrior]):
 class OrdinalPredictive(KeyedPredictive):
     """Log probabilities of ranks: those of a histogram, by key."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("corrections",)
+
     tally: Counts
     ranking: ValueOrder
     ranks: HistogramPredictive
@@ -182,10 +183,6 @@ class OrdinalPredictive(KeyedPredictive):
     def weighted(self, weights: Floats, log_prior: Floats) -> OrdinalPredictive:
         """With weights in the table."""
         return replace(self, ranks=self.ranks.weighted(weights, log_prior))
-
-    def corrected(self, corrections: Sequence[Correction | None]) -> OrdinalPredictive:
-        """With corrections, by key."""
-        return replace(self, corrections=tuple(corrections))
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """Log P(rank | class) of keys, (keys, classes); 0 for a key without a rank."""
@@ -208,8 +205,7 @@ class OrdinalPredictive(KeyedPredictive):
 
     def part(self, number: int) -> OrdinalPredictive:
         """One column."""
-        corrections = self.corrections[number : number + 1]
-        return replace(self, ranks=self.ranks.part(number), corrections=corrections)
+        return replace(super().part(number), ranks=self.ranks.part(number))
 
     def _keys(self, name: str) -> dict[float, Key]:
         """A key for every rank that was counted, in the order of the ranks."""
@@ -222,18 +218,9 @@ class OrdinalPredictive(KeyedPredictive):
         drawn = zip(self.features, self.ranks.sample(rng, code, n), strict=True)
         return [[keys.get(rank) for rank in ranks.tolist()] for name, ranks in drawn for keys in [self._keys(name)]]
 
-    def table(self) -> list[dict[str, Any]]:
-        """The probability of every value, in their order."""
-        rows = []
-        for j, name in enumerate(self.features):
-            keys = list(self._keys(name).values())
-            p = np.exp(replace(self, corrections=()).log_table(j, keys))
-            rows += [
-                {"column": name, "class": c, "value": key, "P(value)": float(p[i, c])}
-                for c in range(self.n_classes)
-                for i, key in enumerate(keys)
-            ]
-        return rows
+    def keys_of(self, name: str) -> Sequence[Key]:
+        """Every value that was counted, in their order."""
+        return list(self._keys(name).values())
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(class | value); at the best strength and rate."""

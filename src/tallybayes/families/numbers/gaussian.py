@@ -16,7 +16,7 @@ With `log=True` the logarithm of x is normally distributed: values that are lear
 has density 0 in every class, so that it contributes nothing when it is scored.
 
 A constant column contributes nothing. Under the plug-in a class whose values are all equal has a point mass of the
-width of one double. For the numerics see `tallybayes.families.numbers.gaussian_moments`.
+width of one double. For the numerics see `tallybayes.families.numbers.gaussian_predictive`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Weights
+from tallybayes.arrays.array_types import Booleans, Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
-from tallybayes.families.numbers.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
-from tallybayes.families.numbers.gaussian_moments import (
+from tallybayes.families.numbers.gaussian_leave_one_out import GaussianLeaveOneOut
+from tallybayes.families.numbers.gaussian_predictive import (
+    LOG_2,
+    GaussianPredictive,
     GaussianPrior,
     StudentDerivation,
     digits_of,
@@ -45,13 +47,11 @@ from tallybayes.families.numbers.gaussian_moments import (
     pool_moments,
     pool_units,
 )
-from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive
 from tallybayes.kernels.densities import posterior, student_tables
 from tallybayes.tally import Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
 
-_LOG_2 = float(np.log(2.0))
 _MOST = 1e100  # strengths beyond it overflow
 
 
@@ -84,13 +84,16 @@ class Gaussian(Family[Sums, GaussianPrior]):
         self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Sums:
         """Exact sums of 1, x and x*x."""
-        arrays = real_arrays(columns)
-        if self.log:
-            counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
-            arrays = [log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)]
+        counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
+        arrays = self._arrays(features, columns, counted)
         total, place = sum_columns(arrays, codes, n_classes, weights, 2)
         refuse(place, features, arrays, "a finite number")
         return Sums(features, dict(zip(("n", "x", "xx"), total, strict=True)), counts=("n",))
+
+    def _arrays(self, features: tuple[str, ...], columns: Sequence[Reals], counted: Booleans) -> list[Any]:
+        """The values of columns, or their logarithms."""
+        arrays = real_arrays(columns)
+        return [_log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)] if self.log else arrays
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
@@ -140,28 +143,13 @@ class Gaussian(Family[Sums, GaussianPrior]):
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
-        units = pool_units(tally)
-        mean, low, variance = moments = moments_of(tally, units)
-        n = tally["n"].floats()
+        units, n = pool_units(tally), tally["n"].floats()
+        moments = moments_of(tally, units)
+        variance = moments[2]
         if self.shared:
-            within = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
-            variance = np.broadcast_to(within, n.shape)
-        flat = (n == 0) | (variance == 0)
-        with np.errstate(divide="ignore"):
-            log_constant = -0.5 * np.log(2 * np.pi * variance) - units[:, None] * _LOG_2
-        return GaussianPredictive(
-            tally.features,
-            tally.n_classes,
-            units,
-            mean,
-            low,
-            np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))),
-            None,
-            np.where(flat, 0.0, log_constant),
-            n,
-            moments,
-            self.log,
-        )
+            variance = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
+        variance = np.where(n == 0, 0.0, variance)
+        return GaussianPredictive.normal(tally.features, units, moments, variance, n, self.log)
 
     def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
         """Centred on the pooled data of other sums."""
@@ -171,20 +159,16 @@ class Gaussian(Family[Sums, GaussianPrior]):
         self, tally: Sums, prior: GaussianPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """In closed form; by exact sums for a row that holds nearly all of a sum of squares."""
-        arrays = real_arrays(columns)
-        if self.log:
-            every_row = np.ones(len(codes), bool)
-            arrays = [log_of(x, name, every_row) for name, x in zip(tally.features, arrays, strict=True)]
+        arrays = self._arrays(tally.features, columns, np.ones(len(codes), bool))
         if prior is not None and prior.share == 0:
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
             return [as_score(np.zeros((len(codes), tally.n_classes))) for _ in columns]
-        data = (self.shared, self.log, columns, arrays, codes, weights, ())
-        block: StudentLeaveOneOut | NormalLeaveOneOut
-        if prior is None:
-            block = NormalLeaveOneOut(self, tally, None, *data, self.plug_in(tally))
-        else:
-            block = StudentLeaveOneOut(self, tally, prior, *data, moments_of(tally, prior.units))
+        plug_in = self.plug_in(tally) if prior is None else None
+        units = pool_units(tally) if prior is None else prior.units
+        moments = moments_of(tally, units) if plug_in is None else plug_in.moments
+        data = (self.shared, self.log, columns, arrays, codes, weights, units, moments, plug_in)
+        block = GaussianLeaveOneOut(self, tally, prior, *data)
         return [replace(block, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
@@ -214,12 +198,12 @@ class Gaussian(Family[Sums, GaussianPrior]):
                 - nu / 2 * np.log(spread)
                 + log_kappa
                 - n / 2 * np.log(np.pi)
-                - n * prior.units[:, None] * _LOG_2
+                - n * prior.units[:, None] * LOG_2
             )
         return np.asarray(np.where((n > 0) & (variance > 0), log_evidence, 0.0).sum(axis=1))
 
 
-def log_of(x: Any, feature: str, counted: np.ndarray) -> Floats:
+def _log_of(x: Any, feature: str, counted: Booleans) -> Floats:
     """Logarithms of a column, NaN where it is missing or not counted; raises where it is not above 0."""
     values = np.where(counted, x, np.nan).astype(np.float64)
     refuse(first_true((values <= 0) | np.isinf(values)), (feature,), [values], "a number above 0")

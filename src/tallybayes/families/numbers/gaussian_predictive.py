@@ -1,30 +1,114 @@
-"""The predictive of the gaussian family: Student's t, or the normal density for maximum likelihood."""
+"""The predictive of the gaussian family: Student's t, or the normal density for maximum likelihood.
+
+Means and variances are correctly rounded ratios of exact sums. Every column is measured in a unit of its own, a power
+of two near its root mean square, so that 1e200 and 1e-310 neither overflow nor underflow. A mean is kept as two
+doubles: at an offset of 1e15 a single one is off by 0.06.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
-from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
-from tallybayes.families.predictive import Floats, Score
+from tallybayes.families.predictive import Floats, Score, parameter_rows
+from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
+from tallybayes.tally import Sums
 
-__all__ = ["GaussianPredictive"]
+__all__ = [
+    "GaussianPredictive",
+    "GaussianPrior",
+    "StudentDerivation",
+    "digits_of",
+    "moments_of",
+    "pool_moments",
+    "pool_units",
+]
 
+LOG_2 = float(np.log(2.0))
 _FAR = 709.0  # the logarithm of the largest double
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPrior:
+    """The strengths of the prior, and the pooled mean (two doubles) and variance of each column, in units of 2**units.
+
+    `share` is the factor of the data of a class: 1, or 0 for infinitely strong smoothing.
+    """
+
+    kappa: float
+    nu: float
+    units: np.ndarray  # (columns,)
+    moments: Floats  # mean, its low part and variance, (3, columns)
+    share: float = 1.0
+
+
+def pool_moments(tally: Sums) -> tuple[np.ndarray, Floats]:
+    """The unit of every column, and mean (two doubles) and variance over all classes in it, correctly rounded."""
+    if tally["n"].is_whole and (pooled := kernels.active.pooled_moments(*digits_of(tally))) is not None:
+        units, moments = pooled
+        return units, moments
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return pooled_ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low)
+
+
+def pool_units(tally: Sums) -> np.ndarray:
+    """The exponent of the unit of each column, which is near the root mean square of all its values."""
+    return pool_moments(tally)[0]
+
+
+def moments_of(tally: Sums, units: np.ndarray) -> Floats:
+    """Mean (two doubles) and variance of every cell, correctly rounded, in units of 2**units, (3, columns, classes)."""
+    if tally["n"].is_whole:
+        moments: Floats = kernels.active.mean_variance(*digits_of(tally), units)
+        return moments
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
+
+
+class StudentDerivation:
+    """The tables of Student's t of integer counts, in arrays that `renew` fills from the sums as they are then.
+
+    renew: False if there are more rows than the kernel can count.
+    """
+
+    def __init__(self, tally: Sums, kappa: float, nu: float, share: float) -> None:
+        n_columns, n_classes = tally["n"].shape
+        self.units, self.scales = np.empty(n_columns, np.int64), np.empty(n_columns)
+        self.tables, self.share = np.empty((9, n_columns, n_classes)), share
+        arrays = (self.units, self.scales, self.tables)
+        self.renew = partial(kernels.active.pooled_student, *digits_of(tally), kappa, nu, share, *arrays)
+
+
+def digits_of(tally: Sums) -> tuple[Any, ...]:
+    """Integer counts, and digits and places of the sums, as the kernels expect them."""
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return n.digits[..., 0], np.ascontiguousarray(x.digits), x.low, np.ascontiguousarray(xx.digits), xx.low
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianPredictive(ArrayPredictive):
     """Location, inverse scale and log constant per (column, class); `half` = (nu + 1) / 2, None for the normal."""
+
+    by_column: ClassVar[tuple[str, ...]] = (
+        "features",
+        "units",
+        "mean",
+        "mean_low",
+        "inverse",
+        "half",
+        "log_constant",
+        "n",
+    )
 
     features: tuple[str, ...]
     n_classes: int
@@ -40,10 +124,33 @@ class GaussianPredictive(ArrayPredictive):
     prior_kappa: float | None = None  # the weight of the prior behind the mean; None without a posterior
     share: float = 1.0  # of the rows of a class that count: 0 if smoothing is infinitely strong
 
+    @classmethod
+    def normal(
+        cls,
+        features: tuple[str, ...],
+        units: np.ndarray,
+        moments: Floats,
+        variance: Floats,
+        n: Floats,
+        log: bool = False,
+    ) -> GaussianPredictive:
+        """The normal density with the means of the moments and these variances; without a scale where one is 0."""
+        flat = ~((variance > 0) & (variance < np.inf))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            inverse = np.where(flat, 0.0, 1 / np.sqrt(variance))
+            log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * variance) - units[:, None] * LOG_2)
+        mean, low, _ = moments
+        return cls(features, n.shape[1], units, mean, low, inverse, None, log_constant, n, moments, log)
+
     @cached_property
     def flat(self) -> Booleans:
         """Cells without a scale: nothing under Student's t, a point mass (or no rows) under the normal."""
         return np.asarray(self.inverse == 0)
+
+    @cached_property
+    def point_columns(self) -> list[int]:
+        """The columns in which a class has a point mass."""
+        return [] if self.half is not None else np.flatnonzero((self.flat & (self.n > 0)).any(axis=1)).tolist()
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score real columns."""
@@ -66,24 +173,26 @@ class GaussianPredictive(ArrayPredictive):
         """Prepare to score a matrix of numbers."""
         return None if self.log else self.bind_arrays(values)
 
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of real numbers."""
+        tables = np.ldexp(1.0, -self.units), self.mean, self.mean_low, self.inverse
+        if self.half is None:
+            return kernels.active.add_normal, (*tables, self.log_constant)
+        return kernels.active.add_student, (*tables, self.half, self.log_constant)
+
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
-        scale = np.ldexp(1.0, -self.units)
-        tables = [self.mean, self.mean_low, self.inverse]
-        tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
-        kernel = kernels.active.add_normal if self.half is None else kernels.active.add_student
-        points = [] if self.half is not None else np.flatnonzero((self.flat & (self.n > 0)).any(axis=1)).tolist()
+        score = super().bind_arrays(arrays)
+        if self.half is not None or not self.point_columns:
+            return score
+        columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
 
-        def score(out: Floats, start: int, stop: int) -> None:
-            place = kernel(arrays, scale, *tables, out, start, stop)
-            if place >= 0:
-                refuse(place, self.features, arrays, "a finite number")
-            if points:
-                columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
-                for j in points:
-                    out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
+        def with_point_masses(out: Floats, start: int, stop: int) -> None:
+            score(out, start, stop)
+            for j in self.point_columns:
+                out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
 
-        return score
+        return with_point_masses
 
     def point_masses(self, j: int, x: Floats) -> Floats:
         """Log density of classes whose values are all equal: one double wide at that value, none elsewhere."""
@@ -101,14 +210,7 @@ class GaussianPredictive(ArrayPredictive):
 
     def part(self, number: int) -> GaussianPredictive:
         """One column."""
-        rows = slice(number, number + 1)
-        names = ("features", "units", "mean", "mean_low", "inverse", "log_constant", "n")
-        return replace(
-            self,
-            **{name: getattr(self, name)[rows] for name in names},
-            half=None if self.half is None else self.half[rows],
-            moments=self.moments[:, rows],
-        )
+        return replace(super().part(number), moments=self.moments[:, number : number + 1])
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draws from Student's t, or from the normal."""
@@ -134,11 +236,7 @@ class GaussianPredictive(ArrayPredictive):
         mean, _, variance = self.moments
         with np.errstate(over="ignore"):
             mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
-        return [
-            {"column": name, "class": c, "mean": float(mean[j, c]), "sd": float(sd[j, c]), "rows": float(self.n[j, c])}
-            for j, name in enumerate(self.features)
-            for c in range(self.n_classes)
-        ]
+        return parameter_rows(self.features, {"mean": mean, "sd": sd, "rows": self.n})
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
         """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""

@@ -29,6 +29,7 @@ from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
+    HistogramPrior,
     average_shares,
     binning_scores,
     buckets_of,
@@ -36,22 +37,22 @@ from tallybayes.families.numbers.histogram_buckets import (
 )
 from tallybayes.families.numbers.histogram_predictive import (
     HistogramPredictive,
-    HistogramPrior,
     average_predictive,
     frequency_predictive,
     predictive_at,
 )
-from tallybayes.families.numbers.pending_rows import PendingRows
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT
 
-__all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
+__all__ = ["Histogram", "HistogramPredictive", "HistogramPrior", "PendingRows"]
 
 Result = TypeVar("Result")
 
 _COLUMNS = 256  # columns counted or derived at a time, where there are many
 _MANY_COLUMNS, _FEW_CLASSES = 64, 4  # of a matrix whose rows are counted in parts
 _FEW_COLUMNS = 8  # and where there are few: fewer would cost more in calls than threads can gain
+_WAITING_ROWS = 1024  # that wait at most: counting so many at once costs little more than one
+_WAITING_CELLS = 2**20  # numbers that wait at most, where a row has many
 _DENSE = 2**23  # (cell, class) of a table, 64 MB
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
@@ -151,14 +152,13 @@ class Histogram(Family[Grid, HistogramPrior]):
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
                 return as_score(np.zeros((len(codes), tally.n_classes)))
-            held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
-            return binning_scores(held, arrays[j], codes, weights)
+            return binning_scores(FixedBinning.of(tally.between(j, j + 1), prior), arrays[j], codes, weights)
 
         return in_threads(score_column, len(arrays), size=1, small=0)
 
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
-        return replace(prior, held=FixedBinning.of(tally, prior.strengths, prior.rates))
+        return replace(prior, held=FixedBinning.of(tally, prior))
 
     @classmethod
     def candidates(cls, values: Floats) -> list[Family]:
@@ -171,7 +171,7 @@ class Histogram(Family[Grid, HistogramPrior]):
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior.strengths, prior.rates)[3])
+        parts = _by_columns(tally, lambda part: average_shares(buckets_of(part), prior)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
     def independence(self, tally: Grid, prior: HistogramPrior) -> Floats:
@@ -180,6 +180,50 @@ class Histogram(Family[Grid, HistogramPrior]):
         total = n.sum(axis=1, keepdims=True)
         shares = np.where(n > 0, n / np.where(total > 0, total, 1.0), 1.0)
         return np.asarray((n * np.log(shares)).sum(axis=1) * prior.share)
+
+
+class PendingRows:
+    """The adder of histograms (see `Family.adder`), which keeps rows until `settle`.
+
+    Adding a row writes all cells anew, and a thousand rows cost hardly more. So rows are kept as they are read, and
+    counted when somebody reads the sums or when a thousand are waiting: nothing can be wrong with finite numbers.
+    """
+
+    def __init__(self, family: Histogram, tally: Grid, values: Floats) -> None:
+        self._family, self._tally, self._values = family, tally, values
+        n_rows = max(1, min(_WAITING_ROWS, _WAITING_CELLS // max(1, len(values))))
+        self._rows, self._codes, self._n = np.empty((n_rows, len(values))), np.empty(n_rows, np.int32), 0
+
+    def __call__(self, code: int, sign: int) -> bool:
+        """Keep the row that was read (sign 1), or drop the last one (-1)."""
+        if sign < 0:
+            self._n -= 1
+            return True
+        if self._n == len(self._codes):
+            self.settle()
+        self._rows[self._n], self._codes[self._n] = self._values, code
+        self._n += 1
+        return True
+
+    def extend(self, rows: Floats, codes: Sequence[int]) -> None:
+        """Keep several rows (rows, columns) of these classes."""
+        size = len(self._codes)
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            if self._n + len(part) > size:
+                self.settle()
+            end = self._n + len(part)
+            self._rows[self._n : end], self._codes[self._n : end] = part, codes[start : start + size]
+            self._n = end
+
+    def settle(self) -> None:
+        """Count the rows that are waiting."""
+        if n := self._n:
+            tally, columns = self._tally, [Reals(column) for column in self._rows[:n].T]
+            rows = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
+            commit = tally.prepare(rows, 1)
+            self._n = 0  # not before: what is interrupted above is done again
+            commit()
 
 
 def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:

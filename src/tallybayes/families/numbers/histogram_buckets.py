@@ -24,6 +24,7 @@ from tallybayes.tally.grid import lowest_value
 __all__ = [
     "FixedBinning",
     "GridBuckets",
+    "HistogramPrior",
     "average_shares",
     "binning_scores",
     "buckets_of",
@@ -35,6 +36,16 @@ __all__ = [
 BUCKETS = 128  # at most; the work grows with its square
 _MOST_WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
 _LARGEST_TOTAL = 2.0**40  # counts are scaled down to it: beyond, log gammas are too coarse to compare partitions
+
+
+@dataclass(frozen=True, eq=False)
+class HistogramPrior:
+    """Strengths and cut rates to choose from by evidence; with `share` 0 the column contributes nothing."""
+
+    strengths: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
+    rates: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3)
+    share: float = 1.0
+    held: FixedBinning | None = None  # of one column, for leave-one-out
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +105,13 @@ def buckets_of(tally: Grid) -> GridBuckets:
     )
 
 
-def average_shares(
-    steps: GridBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
-) -> tuple[Floats, Floats, Floats, Floats]:
+def average_shares(steps: GridBuckets, prior: HistogramPrior) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
     scale = np.minimum(1.0, _LARGEST_TOTAL / np.maximum(total, 1.0))
     counts = steps.counts * scale[steps.owner, None] if np.any(scale < 1) else steps.counts
     result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
-        counts, steps.offsets, np.array(strengths), np.array(rates)
+        counts, steps.offsets, np.array(prior.strengths), np.array(prior.rates)
     )
     return result
 
@@ -118,10 +127,10 @@ class FixedBinning:
     rate: float
 
     @classmethod
-    def of(cls, tally: Grid, strengths: tuple[float, ...], rates: tuple[float, ...]) -> FixedBinning:
+    def of(cls, tally: Grid, prior: HistogramPrior) -> FixedBinning:
         """Of a tally with one column."""
         steps = buckets_of(tally)
-        _, strength, rate, _ = average_shares(steps, strengths, rates)
+        _, strength, rate, _ = average_shares(steps, prior)
         total = steps.counts.sum(axis=0)
         return cls(tally, steps, total / (total.sum() or 1.0), float(strength[0]), float(rate[0]))
 

@@ -6,40 +6,31 @@ leave-one-out: it keeps the buckets and what was chosen by evidence (`FixedBinni
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.column import Column
-from tallybayes.families.block_arrays import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.block_arrays import ArrayPredictive, real_arrays
 from tallybayes.families.credible import beta_of_binnings, check_posterior, gamma_cumulants, interval_rows
-from tallybayes.families.line_weights import weight_lines
 from tallybayes.families.numbers.histogram_buckets import (
     FixedBinning,
+    HistogramPrior,
     average_shares,
     buckets_of,
     cells_of,
     held_shares,
 )
-from tallybayes.families.predictive import Correction, Floats, Score, Steps
+from tallybayes.families.predictive import Correction, Floats, Steps, weight_lines
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
-__all__ = ["HistogramPredictive", "HistogramPrior", "average_predictive", "frequency_predictive", "predictive_at"]
-
-
-@dataclass(frozen=True, eq=False)
-class HistogramPrior:
-    """Strengths and cut rates to choose from by evidence; with `share` 0 the column contributes nothing."""
-
-    strengths: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
-    rates: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3)
-    share: float = 1.0
-    held: FixedBinning | None = None  # of one column, for leave-one-out
+__all__ = ["HistogramPredictive", "average_predictive", "frequency_predictive", "predictive_at"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +54,10 @@ class HistogramPredictive(ArrayPredictive):
         """How many classes there are."""
         return self.tally.n_classes
 
-    def bind_arrays(self, arrays: Columns) -> Score:
-        """Prepare to score real numbers."""
-        edges, log_p = np.ascontiguousarray(self.edges), np.ascontiguousarray(self.log_p)
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            place = kernels.active.add_steps(arrays, self.offsets, edges, log_p, out, start, stop)
-            refuse(place, self.features, arrays, "a finite number")
-
-        return score
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of real numbers."""
+        tables = self.offsets, np.ascontiguousarray(self.edges), np.ascontiguousarray(self.log_p)
+        return kernels.active.add_steps, tables
 
     def weighted(self, weights: Floats, log_prior: Floats) -> HistogramPredictive:
         """With weights in the table."""
@@ -98,6 +84,14 @@ class HistogramPredictive(ArrayPredictive):
             result[self.step_of_cell[first]] = value[first] / 2 + value[last] / 2
         return result
 
+    @property
+    def _cells(self) -> list[tuple[Integers, Floats, Integers]]:
+        """The cells in use of every column: their numbers, least values and steps."""
+        owner, cell, _ = cells_of(self.tally)
+        values = lowest_value(cell, self.tally.levels[owner])
+        ends = np.searchsorted(owner, np.arange(len(self.features) + 1)).tolist()
+        return [(cell[a:b], values[a:b], self.step_of_cell[a:b]) for a, b in itertools.pairwise(ends)]
+
     def part(self, number: int) -> HistogramPredictive:
         """One column."""
         steps = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
@@ -113,16 +107,13 @@ class HistogramPredictive(ArrayPredictive):
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """A cell in use, then a value within it (at level 0 a cell is a single value)."""
-        owner, cell, _ = cells_of(self.tally)
-        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
         result: list[Any] = []
-        for j in range(len(self.features)):
-            mine = np.arange(first[j], first[j + 1])
-            p = np.exp(self.log_p[self.step_of_cell[mine], code])
-            if not len(mine) or p.sum() == 0:
+        for j, (cell, _, step) in enumerate(self._cells):
+            p = np.exp(self.log_p[step, code])
+            if not len(cell) or p.sum() == 0:
                 result.append(np.full(n, np.nan))
                 continue
-            drawn = cell[mine[rng.choice(len(mine), size=n, p=p / p.sum())]]
+            drawn = cell[rng.choice(len(cell), size=n, p=p / p.sum())]
             level = np.full(n, self.tally.levels[j])
             low, high = lowest_value(drawn, level), lowest_value(drawn + 1, level)
             inside = low + (high - low) * rng.random(n) * (level > 0)
@@ -136,16 +127,12 @@ class HistogramPredictive(ArrayPredictive):
     def table(self) -> list[dict[str, Any]]:
         """Runs of values and the probability of each, in at most eight steps per column and class."""
         rows = []
-        owner, cell, _ = cells_of(self.tally)
-        values = lowest_value(cell, self.tally.levels[owner])
-        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
-        for j, name in enumerate(self.features):
-            mine = np.arange(first[j], first[j + 1])
-            p = np.exp(self.log_p[self.step_of_cell[mine]])
+        for name, (_, values, step) in zip(self.features, self._cells, strict=True):
+            p = np.exp(self.log_p[step])
             for c in range(self.n_classes):
-                for group in np.array_split(np.arange(len(mine)), min(8, len(mine)) or 1):
+                for group in np.array_split(np.arange(len(step)), min(8, len(step)) or 1):
                     if len(group):
-                        ends = values[mine[group[[0, -1]]]].tolist()
+                        ends = values[group[[0, -1]]].tolist()
                         share = float(p[group, c].sum())
                         rows.append({"column": name, "class": c, "from": ends[0], "to": ends[1], "P": share})
         return rows
@@ -164,18 +151,14 @@ class HistogramPredictive(ArrayPredictive):
         """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""
         check_posterior(self.prior is not None, self.features[number])
         assert self.prior is not None
-        held = FixedBinning.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
+        held = FixedBinning.of(self.tally.between(number, number + 1), self.prior)
         return held.steps.edges, *beta_of_binnings(held.steps.counts, held.strength, held.rate)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(class | value) at eight values, evenly spread over those in use; at the best strength and rate."""
         rows = []
-        owner, cell, _ = cells_of(self.tally)
-        counted = lowest_value(cell, self.tally.levels[owner])
-        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
-        for j, name in enumerate(self.features):
+        for j, (name, (_, values, _)) in enumerate(zip(self.features, self._cells, strict=True)):
             edges, alpha, total = self.posterior(j)
-            values = counted[first[j] : first[j + 1]]
             shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
             at = np.searchsorted(edges[1:], shown, side="right")
             rows += interval_rows(name, shown.tolist(), alpha[at], total[at], level)
@@ -203,7 +186,7 @@ def predictive_at(tally: Grid, held: FixedBinning, share: float) -> HistogramPre
 def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     """The average over all binnings of a few columns."""
     steps = buckets_of(tally)
-    share = average_shares(steps, prior.strengths, prior.rates)[0]
+    share = average_shares(steps, prior)[0]
     per_bucket = steps.counts.sum(axis=1)
     total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
     p = per_bucket / total[steps.owner]
@@ -226,27 +209,21 @@ def frequency_predictive(tally: Grid) -> HistogramPredictive:
         log_f = np.log(counts) - np.log(totals[owner])
     nothing = np.where(totals > 0, -np.inf, 0.0)
     log_f = np.where(totals[owner] > 0, log_f, 0.0)
-    edges, log_p, offsets, step_of_cell = [], [], [0], np.zeros(len(owner), np.int64)
-    first = np.searchsorted(owner, np.arange(len(tally.features) + 1))
-    for j in range(len(tally.features)):
-        mine = np.arange(first[j], first[j + 1])
-        level = tally.levels[j]
-        if len(mine):
-            edges.append(-np.inf)
-            log_p.append(nothing[j])
-        for i, c in zip(mine.tolist(), cell[mine].tolist(), strict=True):
-            low, high = lowest_value(np.array([c, c + 1]), np.array([level, level])).tolist()
-            if edges[-1] == low:  # the cell before is adjacent: there is no gap
-                edges.pop()
-                log_p.pop()
-            step_of_cell[i] = len(edges)
-            edges += [low, high]
-            log_p += [log_f[i], nothing[j]]
-        offsets.append(len(edges))
-    return HistogramPredictive(
-        np.array(offsets, np.int64),
-        np.array(edges),
-        np.array(log_p).reshape(len(edges), tally.n_classes),
-        tally,
-        step_of_cell,
-    )
+    low, high = lowest_value(cell, tally.levels[owner]), lowest_value(cell + 1, tally.levels[owner])
+    edges, log_p, offsets, step_of_cell = [np.zeros(0)], [np.zeros((0, tally.n_classes))], [0], np.zeros_like(owner)
+    ends = np.searchsorted(owner, np.arange(len(tally.features) + 1)).tolist()
+    for j, (first, last) in enumerate(itertools.pairwise(ends)):
+        if first == last:
+            offsets.append(offsets[-1])
+            continue
+        column_edges = np.append(-np.inf, np.stack([low[first:last], high[first:last]], axis=1))
+        column_log_p = np.tile(nothing[j], (len(column_edges), 1))
+        column_log_p[1::2] = log_f[first:last]
+        kept = np.ones(len(column_edges), bool)
+        kept[2:-1:2] = high[first : last - 1] != low[first + 1 : last]  # no gap between adjacent cells
+        step_of_cell[first:last] = offsets[-1] + (np.cumsum(kept) - 1)[1::2]
+        edges.append(column_edges[kept])
+        log_p.append(column_log_p[kept])
+        offsets.append(offsets[-1] + len(edges[-1]))
+    arrays = np.array(offsets, np.int64), np.concatenate(edges), np.concatenate(log_p)
+    return HistogramPredictive(*arrays, tally, step_of_cell)

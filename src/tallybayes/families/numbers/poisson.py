@@ -10,20 +10,21 @@ The plug-in is the Poisson distribution with the mean of the class. A column of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns, Weights
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.block_arrays import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Values, subtract_lines
+from tallybayes.families.predictive import parameter_rows
 from tallybayes.kernels.densities import event_tables, log_events
 from tallybayes.tally import Exact, Sums
 
@@ -159,6 +160,9 @@ class Poisson(Family[Sums, PoissonPrior]):
 class PoissonPredictive(ArrayPredictive):
     """Shape and rate of the negative binomial per (column, class); without a shape, the rate of the Poisson."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "shape", "rate", "silent", "n", "weights")
+    expected: ClassVar[str] = _EXPECTED
+
     features: tuple[str, ...]
     n_classes: int
     shape: Floats | None
@@ -168,29 +172,15 @@ class PoissonPredictive(ArrayPredictive):
     fixed: bool = False  # whether smoothing is infinitely strong
     weights: Floats | None = None  # (columns, classes): the log probability is multiplied by them
 
-    def bind_arrays(self, arrays: Columns) -> Score:
-        """Prepare to score counts."""
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            tables = self.shape, self.rate, self.silent, self.weights
-            place = kernels.active.add_events(arrays, *tables, out, start, stop)
-            refuse(place, self.features, arrays, _EXPECTED)
-
-        return score
+    def kernel(self) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """Of counts."""
+        return kernels.active.add_events, (self.shape, self.rate, self.silent, self.weights)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> PoissonPredictive | None:
         """With weights, if the classes share them."""
         if (weights != weights[:, :1]).any():
             return None
         return replace(self, weights=np.ascontiguousarray(weights, np.float64))
-
-    def part(self, number: int) -> PoissonPredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        arrays = {name: getattr(self, name)[rows] for name in ("features", "rate", "silent", "n")}
-        optional = {name: getattr(self, name) for name in ("shape", "weights")}
-        arrays |= {name: None if array is None else array[rows] for name, array in optional.items()}
-        return replace(self, **arrays)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Integers."""
@@ -208,11 +198,7 @@ class PoissonPredictive(ArrayPredictive):
     def table(self) -> list[dict[str, Any]]:
         """The rate, and the rows that it is estimated from."""
         rate = np.where(self.silent, 0.0, self.rate if self.shape is None else self.shape / self.rate)
-        return [
-            {"column": name, "class": c, "rate": float(rate[j, c]), "rows": float(self.n[j, c])}
-            for j, name in enumerate(self.features)
-            for c in range(self.n_classes)
-        ]
+        return parameter_rows(self.features, {"rate": rate, "rows": self.n})
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of the rate, which is a Gamma; a column of zeros has none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,8 +52,41 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         return column
 
     @abstractmethod
-    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
-        """The predictive of one column, from a symmetric table of counts (`CellPairCounts.pair_table`)."""
+    def table_of(self, sizes: tuple[int, ...], pairs: Floats) -> Any:
+        """What is derived of one column, from a symmetric table of counts (`CellPairCounts.pair_table`)."""
+
+    @abstractmethod
+    def prior_of(self, tables: Sequence[Any], smoothing: Smoothing) -> PriorT:
+        """The prior, given the tables of all columns; 0 is maximum likelihood."""
+
+    @abstractmethod
+    def predictive_of(
+        self, features: tuple[str, ...], n_classes: int, tables: Sequence[Any], prior: PriorT
+    ) -> Predictive:
+        """The predictive, given the tables of its columns."""
+
+    def tables_of(self, tally: CellPairCounts) -> list[Any]:
+        """The tables of all columns."""
+        for name in tally.features:
+            check_pairs(name, sum(tally.sizes[name]), tally.n_classes)
+        return [self.table_of(tally.sizes[name], tally.pair_table(name)) for name in tally.features]
+
+    def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> PriorT:
+        """The given strength, or the best one by evidence."""
+        return self.prior_of(self.tables_of(tally), smoothing)
+
+    def predictive(self, tally: CellPairCounts, prior: PriorT) -> Predictive:
+        """Smoothed frequencies."""
+        return self.predictive_of(tally.features, tally.n_classes, self.tables_of(tally), prior)
+
+    def derive(self, tally: CellPairCounts, smoothing: Smoothing) -> Predictive:
+        """The tables are computed once for the prior and the predictive."""
+        tables = self.tables_of(tally)
+        return self.predictive_of(tally.features, tally.n_classes, tables, self.prior_of(tables, smoothing))
+
+    def plug_in(self, tally: CellPairCounts) -> Predictive:
+        """Frequencies."""
+        return self.derive(tally, 0.0)
 
     def held_out(
         self,
@@ -80,8 +113,11 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
                 cells = np.ascontiguousarray(counted.codes[less])
                 counts = kernels.active.count_cell_pairs(cells, sizes, labels, tally.n_classes, 0, len(less))
                 pairs = total - symmetric_pairs(counts[:-1].reshape(total.shape))
-                score = self.of_pairs(name, column.sizes, pairs, smoothing).bind([column.take(sampled)])
-                score(part := np.zeros((len(sampled), tally.n_classes)), 0, len(sampled))
+                tables = [self.table_of(column.sizes, pairs)]
+                predictive = self.predictive_of((name,), tally.n_classes, tables, self.prior_of(tables, smoothing))
+                predictive.bind([column.take(sampled)])(
+                    part := np.zeros((len(sampled), tally.n_classes)), 0, len(sampled)
+                )
                 out[sampled] = part
         return scores
 

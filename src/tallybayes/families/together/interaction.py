@@ -16,16 +16,15 @@ scores 0. All of it is derived from the counts of pairs of cells, so it follows 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes import kernels
-from tallybayes.arrays.array_types import Integers
-from tallybayes.arrays.column import Cells, Column
+from tallybayes.arrays.column import Cells, Codes, Column
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError, Described, UnsupportedError
+from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Predictive, Score, Smoothing
 from tallybayes.families.together.cell_pair_family import CellPairFamily
 from tallybayes.tally import CellPairCounts
@@ -58,11 +57,6 @@ class Interaction(CellPairFamily[InteractionPrior]):
     takes_smoothing: ClassVar[bool] = True
     is_correction: ClassVar[bool] = True
 
-    @property
-    def is_likelihood(self) -> bool:
-        """It corrects the scores of other columns."""
-        return False
-
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Cells], codes: Codes32, n_classes: int, weights: Any
     ) -> CellPairCounts:
@@ -77,39 +71,30 @@ class Interaction(CellPairFamily[InteractionPrior]):
         gap = np.asarray((column.codes < 0).any(axis=1, keepdims=True))
         return Cells(np.where(gap, np.int16(-1), column.codes), column.sizes)
 
-    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
-        """Shrunk shares of one column over those of naive Bayes."""
-        table = _Table.of_pairs(pairs[: sizes[0], sizes[0] :])
-        strength = table.best_strength() if smoothing == "auto" else float(smoothing)
-        return InteractionPredictive((name,), pairs.shape[2], ((sizes[0], sizes[1]),), (table.scores(strength),))
+    def table_of(self, sizes: tuple[int, ...], pairs: Floats) -> _Table:
+        """The counts of pairs of cells."""
+        return _Table.of_pairs(pairs[: sizes[0], sizes[0] :])
 
-    def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> InteractionPrior:
+    def prior_of(self, tables: Sequence[_Table], smoothing: Smoothing) -> InteractionPrior:
         """The given strength, or those with the greatest evidence."""
-        if smoothing != "auto":
-            return InteractionPrior(np.full(len(tally.features), float(smoothing)))
-        tables = (_Table.of(tally, name) for name in tally.features)
-        return InteractionPrior(np.array([table.best_strength() for table in tables]))
+        strengths = [table.best_strength() if smoothing == "auto" else float(smoothing) for table in tables]
+        return InteractionPrior(np.array(strengths))
 
-    def predictive(self, tally: CellPairCounts, prior: InteractionPrior) -> InteractionPredictive:
+    def predictive_of(
+        self, features: tuple[str, ...], n_classes: int, tables: Sequence[_Table], prior: InteractionPrior
+    ) -> InteractionPredictive:
         """Shrunk shares over those of naive Bayes."""
-        tables = [_Table.of(tally, name) for name in tally.features]
         scores = tuple(table.scores(float(s)) for table, s in zip(tables, prior.strengths, strict=True))
-        sizes = tuple(tally.sizes.get(name, (0, 0)) for name in tally.features)
-        return InteractionPredictive(tally.features, tally.n_classes, sizes, scores)  # type: ignore[arg-type]
-
-    def plug_in(self, tally: CellPairCounts) -> InteractionPredictive:
-        """Frequencies over those of naive Bayes."""
-        return self.predictive(tally, InteractionPrior(np.zeros(len(tally.features))))
+        return InteractionPredictive(features, n_classes, tuple(table.counts.shape[:2] for table in tables), scores)
 
     def evidence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
         """Of the classes given the pairs of cells."""
-        tables = (_Table.of(tally, name) for name in tally.features)
-        return np.array([table.evidence(float(s)) for table, s in zip(tables, prior.strengths, strict=True)])
+        tables = zip(self.tables_of(tally), prior.strengths, strict=True)
+        return np.array([table.evidence(float(strength)) for table, strength in tables])
 
     def independence(self, tally: CellPairCounts, prior: InteractionPrior) -> Floats:
         """Of the classes by naive Bayes."""
-        tables = (_Table.of(tally, name) for name in tally.features)
-        return np.array([float((table.counts * np.log(table.naive)).sum()) for table in tables])
+        return np.array([table.evidence(np.inf) for table in self.tables_of(tally)])
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Two inputs."""
@@ -123,11 +108,6 @@ class _Table:
 
     counts: Floats
     naive: Floats
-
-    @classmethod
-    def of(cls, tally: CellPairCounts, feature: str) -> _Table:
-        first, second = tally.sizes.get(feature, (0, 0))
-        return cls.of_pairs(tally.pair_table(feature)[:first, first : first + second])
 
     @classmethod
     def of_pairs(cls, counts: Floats) -> _Table:
@@ -176,21 +156,17 @@ class _Table:
 class InteractionPredictive(Predictive):
     """Scores of every pair of cells, (pairs, classes) for each column."""
 
+    by_column: ClassVar[tuple[str, ...]] = ("features", "sizes", "scores")
+
     features: tuple[str, ...]
     n_classes: int
-    sizes: tuple[tuple[int, int], ...]
+    sizes: tuple[tuple[int, ...], ...]
     scores: tuple[Floats, ...]
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score cells."""
         pairs = [_pairs(column, sizes) for column, sizes in zip(columns, self.sizes, strict=True)]
-        offsets = np.cumsum([0, *map(len, self.scores)])
-        table = np.concatenate([*self.scores, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(pairs, np.zeros(len(pairs), np.int64), offsets, table, out, start, stop)
-
-        return score
+        return score_codes(pairs, self.scores, self.n_classes)
 
     def weighted(self, weights: Floats, log_prior: Floats) -> InteractionPredictive | None:
         """With weights in the tables, if the classes share them."""
@@ -199,12 +175,7 @@ class InteractionPredictive(Predictive):
         scores = tuple(
             np.where(weight[0] == 0, 0.0, table * weight[0]) for weight, table in zip(weights, self.scores, strict=True)
         )
-        return InteractionPredictive(self.features, self.n_classes, self.sizes, scores)
-
-    def part(self, number: int) -> InteractionPredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        return InteractionPredictive(self.features[rows], self.n_classes, self.sizes[rows], self.scores[rows])
+        return replace(self, scores=scores)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """A correction has no samples."""
@@ -220,9 +191,10 @@ class InteractionPredictive(Predictive):
         ]
 
 
-def _pairs(column: Column, sizes: tuple[int, int]) -> Integers:
+def _pairs(column: Column, sizes: tuple[int, ...]) -> Codes:
     """The number of the pair of cells of each row, -1 where one of them is missing."""
     assert isinstance(column, Cells)
     cells = column.codes.astype(np.int32)
     inside = (cells >= 0).all(axis=1) & (cells < np.maximum(sizes, 0)).all(axis=1)
-    return np.where(inside, cells[:, 0] * sizes[1] + cells[:, 1], -1).astype(np.int32)
+    numbers = np.where(inside, cells[:, 0] * sizes[1] + cells[:, 1], -1)
+    return Codes(numbers.astype(np.int32), range(sizes[0] * sizes[1]))

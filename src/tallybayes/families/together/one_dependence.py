@@ -26,9 +26,9 @@ from tallybayes.arrays.array_types import Codes32, Integers, Weights
 from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.family import Floats, Predictive, Score, Smoothing
+from tallybayes.families.predictive import value_rows
 from tallybayes.families.together.cell_pair_family import CellPairFamily
-from tallybayes.families.together.one_dependence_leave_one_out import leave_one_out_score
-from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums
+from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums, leave_one_out_score
 from tallybayes.tally import CellPairCounts
 
 __all__ = ["OneDependence", "OneDependencePredictive", "OneDependencePrior"]
@@ -55,24 +55,20 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
     name: ClassVar[str] = "one_dependence"
     takes_smoothing: ClassVar[bool] = True
 
-    def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> OneDependencePrior:
+    def table_of(self, sizes: tuple[int, ...], pairs: Floats) -> PairSums:
+        """The counts of cells, of pairs and of inputs."""
+        return PairSums.of_pairs(sizes, pairs)
+
+    def prior_of(self, tables: Sequence[PairSums], smoothing: Smoothing) -> OneDependencePrior:
         """The strengths times k."""
         return OneDependencePrior(1.0 if smoothing == "auto" else float(smoothing))
 
-    def predictive(self, tally: CellPairCounts, prior: OneDependencePrior) -> OneDependencePredictive:
+    def predictive_of(
+        self, features: tuple[str, ...], n_classes: int, tables: Sequence[PairSums], prior: OneDependencePrior
+    ) -> OneDependencePredictive:
         """Smoothed frequencies."""
-        tables = tuple(OneDependenceTables.of(PairSums.of(tally, name), prior.k) for name in tally.features)
-        return OneDependencePredictive(tally.features, tally.n_classes, tables)
-
-    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
-        """Smoothed frequencies of one column."""
-        k = 1.0 if smoothing == "auto" else float(smoothing)
-        tables = OneDependenceTables.of(PairSums.of_pairs(sizes, pairs), k)
-        return OneDependencePredictive((name,), pairs.shape[2], (tables,))
-
-    def plug_in(self, tally: CellPairCounts) -> OneDependencePredictive:
-        """Frequencies."""
-        return self.predictive(tally, OneDependencePrior(0.0))
+        logs = tuple(OneDependenceTables.of(sums, prior.k) for sums in tables)
+        return OneDependencePredictive(features, n_classes, logs)
 
     def evidence(self, tally: CellPairCounts, prior: OneDependencePrior) -> Floats:
         """A mean of models with common counts has no marginal likelihood in closed form."""
@@ -92,8 +88,8 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
         """From the counts without the row, which change only for its own class."""
         k = 0.0 if prior is None else prior.k
         return [
-            leave_one_out_score(PairSums.of(tally, name), k, name, column, codes, weights)
-            for name, column in zip(tally.features, columns, strict=True)
+            leave_one_out_score(sums, k, name, column, codes, weights)
+            for sums, name, column in zip(self.tables_of(tally), tally.features, columns, strict=True)
         ]
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
@@ -104,6 +100,8 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
 @dataclass(frozen=True, eq=False)
 class OneDependencePredictive(Predictive):
     """Tables of logs for every column."""
+
+    by_column: ClassVar[tuple[str, ...]] = ("features", "tables")
 
     features: tuple[str, ...]
     n_classes: int
@@ -123,23 +121,17 @@ class OneDependencePredictive(Predictive):
 
         return score
 
-    def part(self, number: int) -> OneDependencePredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        return OneDependencePredictive(self.features[rows], self.n_classes, self.tables[rows])
-
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Cells of every column, (rows, inputs): a parent drawn at random, then the other inputs given its cell."""
         return [_draw_cells(tables, rng, code, n) for tables in self.tables]
 
     def table(self) -> list[dict[str, Any]]:
         """Probability of every cell, which is given as the number of its input and its own."""
-        return [
-            {"column": name, "class": c, "value": cell, "P(value)": float(np.exp(tables.single[at, c]))}
-            for name, tables in zip(self.features, self.tables, strict=True)
-            for c in range(self.n_classes)
-            for at, cell in enumerate((i, cell) for i, size in enumerate(tables.sizes) for cell in range(size))
-        ]
+        rows = []
+        for name, tables in zip(self.features, self.tables, strict=True):
+            cells = [(i, cell) for i, size in enumerate(tables.sizes) for cell in range(size)]
+            rows += value_rows(name, cells, np.exp(tables.single))
+        return rows
 
 
 def _draw_cells(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:

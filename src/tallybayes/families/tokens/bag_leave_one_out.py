@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Integers
+from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
@@ -161,7 +161,7 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
         ends = np.ascontiguousarray(bag.indptr, np.int64)
         logs = kernels.active.log_amounts(ends, integer_amounts(bag), column.options.unit) * 2.0**-30
         logs = logs[column.find_entries(bag)[1]]
-    used, indices = distinct(known.indices, words.n_slots)
+    used, indices = distinct_numbers(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
     left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, SlotSums(words.store, used), logs)

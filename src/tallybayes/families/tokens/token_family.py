@@ -12,8 +12,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.families.family import Codes32, Family, Floats, Score
-from tallybayes.families.log_gamma_function import log_gamma
-from tallybayes.families.shrinkage import dirichlet_evidence_of
+from tallybayes.families.shrinkage import dirichlet_evidence_of, log_gamma
 from tallybayes.families.tokens.bag_leave_one_out import bag_score
 from tallybayes.families.tokens.token_options import TokenOptions
 from tallybayes.families.tokens.token_predictive import TokenPredictive

@@ -24,14 +24,15 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
+from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.column import Bag, Key
-from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
-from tallybayes.families.shrinkage import by_group, laplace
+from tallybayes.families.shrinkage import by_group
 from tallybayes.families.tokens.scored_bags import Absence, score_bags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
+from tallybayes.kernels.densities import laplace
 from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
@@ -248,7 +249,7 @@ class TokenWeights:
         size = self.words.n_slots if used is None else len(used[0])
         self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
         if self._scoring is None and self._n_scored * _TIMES_FEWER < size:
-            slots, indices = distinct(indices, self.words.n_slots)
+            slots, indices = distinct_numbers(indices, self.words.n_slots)
         elif used is not None:
             slots, indices = used[0], used[1][indices]
         table = self._table(slots)

@@ -14,9 +14,9 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Integers
+from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.predictive import Floats
 from tallybayes.families.temperature import Tempered, temper_scores
 from tallybayes.families.tokens.bag_leave_one_out import LeaveOneOutBags
@@ -134,7 +134,7 @@ class VariantEvaluation:
             kept = words.store.has(self._slots)[self._bag.indices]
             counts, ends = integer_amounts(self._bag), np.ascontiguousarray(self._bag.indptr, np.int64)
             logs = kernels.active.log_amounts(ends, counts, options.unit)[kept] * 2.0**-30
-            used, indices = distinct(self._bag.indices[kept], len(self._slots))
+            used, indices = distinct_numbers(self._bag.indices[kept], len(self._slots))
             scored_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
             bag, slots = Bag(scored_ends, indices, counts[kept], ()), self._slots[used]
             sums = words, self._n_rows, bag, self._every_code, self._every_weight, SlotSums(words.store, slots), logs
