@@ -14,14 +14,12 @@ from tallybayes.formatting import json_text, printable, shown
 from tallybayes.server.events.event_rows import ARROW, JSON
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.request_rows import CSV, NDJSON, TSV
+from tallybayes.server.http.request_rows import CSV, NDJSON, TABLES, TSV
 
 __all__ = ["answer_format", "table_parts", "table_type"]
 
-_FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
 
-
-def answer_format(call: Call, requested: str, formats: Sequence[str] = _FORMATS) -> str:
+def answer_format(call: Call, requested: str, formats: Sequence[str] = (JSON, *TABLES)) -> str:
     """The format of an answer: that of the request, unless the header Accept prefers another.
 
     A problem (406) if no format is accepted.

@@ -33,16 +33,17 @@ from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.tables.source import Source
 
-__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "check_rows", "media_type", "read_object"]
+__all__ = ["CSV", "NDJSON", "TABLES", "TSV", "RequestRows", "check_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
-_FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+TABLES = (NDJSON, CSV, TSV, ARROW)
+_FORMATS = (JSON, *TABLES)
 
 
 def media_type(call: Call) -> str:
     """The content type of a body; a problem (415) unless rows can be read from it."""
-    sent = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
+    sent = call.media_type
     known = _SAME.get(sent, sent)
     if known not in _FORMATS:
         hint = "send the header Content-Type: application/json"

@@ -113,7 +113,7 @@ def _check(body: bytes, n_rows: int) -> bytes:
 def _file_name(name: str, media_type: str) -> str:
     """The last part of the name that was given, for its ending; else a name by the media type."""
     last = PurePosixPath(PureWindowsPath(name).name).name.lstrip(".")
-    suffix = _SUFFIXES.get(media_type.partition(";")[0].strip().lower(), "")
+    suffix = _SUFFIXES.get(media_type, "")
     safe = "".join(sign for sign in last if sign.isalnum() or sign in "._- ")
     safe = safe.encode("utf-8", "ignore")[-_LONGEST_NAME:].decode("utf-8", "ignore")  # file systems count bytes
     return safe if PurePosixPath(safe).suffix else f"{safe or 'rows'}{suffix}"

@@ -18,9 +18,9 @@ from tallybayes.server.http.answer import Answer, StreamedAnswer
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import in_header, version_headers
+from tallybayes.server.http.model_tag import attachment
 from tallybayes.server.live.live_model import LiveModel, Published
-from tallybayes.server.routes.api_document import answers, file_answer, path_parameter, query, text_answer
+from tallybayes.server.routes.api_schemas import query_parameter
 
 __all__ = ["routes"]
 
@@ -32,7 +32,7 @@ _LOOK = 1.0  # seconds between looks whether the model is still there
 _PARQUET = "application/vnd.apache.parquet"
 _PART = 2**20  # bytes
 _KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
-_NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+_NUMBER = {"minimum": 0, "maximum": 2**63 - 1}
 
 
 @routes.add(
@@ -41,20 +41,18 @@ _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
     needs="learn",
     summary="List events",
     parameters=[
-        query("after", "Only events after this one, the oldest first.", _NUMBER),
-        query("before", "Only events before this one.", _NUMBER),
-        query("limit", "At most so many.", {"type": "integer", "minimum": 1, "maximum": _MOST_EVENTS, "default": 100}),
-        query("kind", "Only events of this kind.", {"enum": list(_KINDS)}),
-        query("who", "Only events of this sender.", {"type": "string"}),
+        query_parameter("after", "Only events after this one, the oldest first.", "integer", **_NUMBER),
+        query_parameter("before", "Only events before this one.", "integer", **_NUMBER),
+        query_parameter("limit", "At most so many.", "integer", minimum=1, maximum=_MOST_EVENTS, default=100),
+        query_parameter("kind", "Only events of this kind.", "any", enum=list(_KINDS)),
+        query_parameter("who", "Only events of this sender.", "text"),
     ],
-    responses=answers("EventList", 404, 422),
+    answer="EventList",
+    statuses=[422],
 )
 async def list_events(call: Call) -> Answer:
     """The newest first, or, with `after`, the ones that follow."""
-    live = call.live
-    after, before = call.integer("after"), call.integer("before")
-    limit = call.integer("limit")
-    limit = 100 if limit is None else limit
+    after, before, limit = call.integer("after"), call.integer("before"), call.integer("limit", 100)
     if not 1 <= limit <= _MOST_EVENTS:
         raise HttpError.of(422, f"limit: from 1 to {_MOST_EVENTS:,}", got=limit)
     kind, who = call.query_params.get("kind"), call.query_params.get("who")
@@ -63,47 +61,39 @@ async def list_events(call: Call) -> Answer:
 
     def work() -> list[dict[str, Any]]:
         """Read a page of events."""
-        page = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
+        page = call.live.events(after=after, before=before, limit=limit, kind=kind, who=who)
         return [event.to_dict() for event in page]
 
     events = await call.service.in_thread(work)
     following = events[-1]["event"] if len(events) == limit else None
-    return Answer.of({"events": events, "next": following}, headers=version_headers(live, live.current))
+    return Answer.of({"events": events, "next": following}, headers=call.version_headers)
 
 
-@routes.add(
-    "GET",
-    "/events/{event}",
-    needs="learn",
-    summary="Read an event",
-    parameters=[path_parameter("event", "The number of the event.", {"type": "integer", "minimum": 0})],
-    responses=answers("EventDetails", 404, 422),
-)
+@routes.add("GET", "/events/{event}", needs="learn", summary="Read an event", answer="EventDetails", statuses=[422])
 async def read_event(call: Call) -> Answer:
     """With its rows."""
-    live, number = call.live, _path_number(call)
+    number = _path_number(call)
 
     def work() -> Answer:
         """Read an event with its rows, and write the answer."""
-        event = live.event(number)
+        event = call.live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
         facts = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
-        return Answer.of(facts, headers=version_headers(live, live.current))
+        return Answer.of(facts, headers=call.version_headers)
 
     return await call.service.in_thread(work)
 
 
-@routes.add("GET", "/events.parquet", needs="learn", summary="Export all events", responses=file_answer(_PARQUET, 404))
+@routes.add("GET", "/events.parquet", needs="learn", summary="Export all events", formats=[_PARQUET])
 async def export_events(call: Call) -> Answer:
     """As a Parquet file, as `tally log export` writes it."""
-    live = call.live
     call.deadline.reschedule(None)  # a long log takes its time
 
     def work() -> IO[bytes]:
         """Write the events to a temporary file, so that a long log needs little memory."""
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
         try:
-            with contextlib.closing(EventLog(live.files.log, read_only=True)) as log:
+            with contextlib.closing(EventLog(call.live.files.log, read_only=True)) as log:
                 write_parquet(log, file)
             file.seek(0)
         except BaseException:
@@ -112,8 +102,7 @@ async def export_events(call: Call) -> Answer:
         return file
 
     file = await call.service.in_thread(work)
-    disposition = f'attachment; filename="{in_header(live.name)}.events.parquet"'.encode()
-    headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
+    headers = [*call.version_headers, attachment(call.live, ".events.parquet")]
     return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
 
 
@@ -124,26 +113,17 @@ async def _parts(call: Call, file: IO[bytes]) -> AsyncIterator[bytes]:
             yield part
 
 
-@routes.add("GET", "/stream", needs="predict", summary="Measurements of the stream", responses=answers("Stream", 404))
+@routes.add("GET", "/stream", needs="predict", summary="Measurements of the stream", answer="Stream")
 async def read_stream(call: Call) -> Answer:
     """Each row is scored before it is learned: accuracy and log loss over windows of rows.
 
     Also the shares of classes, warnings of drift, and how many events and rows come per second.
     """
-    live = call.live
-    published = live.current
-    summary = await call.service.in_thread(live.stream_summary)
-    return Answer.of(summary, headers=version_headers(live, published))
+    headers = call.version_headers
+    return Answer.of(await call.service.in_thread(call.live.stream_summary), headers=headers)
 
 
-@routes.add(
-    "GET",
-    "/live",
-    needs="predict",
-    streams=True,
-    summary="Follow changes",
-    responses=text_answer("text/event-stream", 404),
-)
+@routes.add("GET", "/live", needs="predict", streams=True, summary="Follow changes", formats=["text/event-stream"])
 async def follow_events(call: Call) -> Answer:
     """Server-sent events: `published` after each change; a comment every 15 seconds.
 

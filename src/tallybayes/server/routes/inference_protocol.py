@@ -19,35 +19,29 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Handler, Register, Routes
+from tallybayes.server.http.endpoint import BodyFacts, Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.row_limit import RowLimit
 from tallybayes.server.http.row_pieces import RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
-from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
-from tallybayes.server.routes.api_document import json_answers, json_body, path_parameter
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
 
-routes = Routes("Open Inference Protocol", "/v2")
-_VERSION = path_parameter("version", "The version of the model; only the current one is there.", {"type": "string"})
+routes = Routes("Open Inference Protocol", "/v2", error="InferenceError")
 _TENSOR = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
 
 
-def _add_for_model(method: str, path: str, schema: str, summary: str, *statuses: int, **operation: Any) -> Register:
+def _add_for_model(method: str, path: str, summary: str, **facts: Any) -> Register:
     """Decorate a handler with two routes: for a model, and for a version of it."""
-    operation["responses"] = json_answers(schema, "InferenceError", 404, *statuses)
-    model, version = f"/models/{{model}}{path}", f"/models/{{model}}/versions/{{version}}{path}"
+    of_model, of_version = f"/models/{{model}}{path}", f"/models/{{model}}/versions/{{version}}{path}"
 
     def register(handler: Handler) -> Handler:
-        routes.add(method, model, needs="predict", summary=summary, **operation)(handler)
-        by_version = f"{summary}, by version"
-        routes.add(method, version, needs="predict", summary=by_version, parameters=[_VERSION], **operation)(handler)
+        routes.add(method, of_model, needs="predict", summary=summary, **facts)(handler)
+        routes.add(method, of_version, needs="predict", summary=f"{summary}, by version", **facts)(handler)
         return handler
 
     return register
@@ -58,85 +52,73 @@ _PLATFORM = "tallybayes_naive_bayes"
 
 
 @routes.add("GET", "/", needs=None)
-@routes.add(
-    "GET", "", needs=None, summary="Server metadata", responses=json_answers("ServerMetadata", "InferenceError")
-)
+@routes.add("GET", "", needs=None, summary="Server metadata", answer="ServerMetadata")
 async def oip_server(call: Call) -> Answer:
     """Name and version of the server."""
     return Answer.of({"name": "tallybayes", "version": __version__, "extensions": []})
 
 
-@routes.add(
-    "GET", "/health/live", needs=None, summary="Server live", responses=json_answers("ServerLive", "InferenceError")
-)
+@routes.add("GET", "/health/live", needs=None, summary="Server live", answer="ServerLive")
 async def oip_live(call: Call) -> Answer:
     """Whether the server answers."""
     return Answer.of({"live": True})
 
 
-@routes.add(
-    "GET", "/health/ready", needs=None, summary="Server ready", responses=json_answers("ServerReady", "InferenceError")
-)
+@routes.add("GET", "/health/ready", needs=None, summary="Server ready", answer="ServerReady")
 async def oip_ready(call: Call) -> Answer:
     """Whether all models can answer."""
     return Answer.of({"live": True, "ready": True})
 
 
-@_add_for_model("GET", "/ready", "ModelReady", "Model ready")
+@_add_for_model("GET", "/ready", "Model ready", answer="ModelReady")
 async def oip_model_ready(call: Call) -> Answer:
     """Whether a model can answer."""
-    live = call.live
-    _check_version(call, live.current)
-    return Answer.of({"name": live.name, "ready": True})
+    _check_version(call)
+    return Answer.of({"name": call.live.name, "ready": True})
 
 
-@_add_for_model("GET", "", "ModelMetadata", "Model metadata")
+@_add_for_model("GET", "", "Model metadata", answer="ModelMetadata")
 async def oip_model(call: Call) -> Answer:
     """The inputs and outputs of a model."""
-    live = call.live
-    published = live.current
-    _check_version(call, published)
-    snapshot = published.snapshot
+    _check_version(call)
+    snapshot = call.published.snapshot
     facts = {
-        "name": live.name,
-        "versions": [str(published.version)],
+        "name": call.live.name,
+        "versions": [str(call.published.version)],
         "platform": _PLATFORM,
         "inputs": [
             {"name": name, "datatype": _input_type(snapshot, name), "shape": [-1]}
             for name in snapshot.state.schema.columns_in_use
         ],
         "outputs": [
-            {"name": "predict", "datatype": _label_type(snapshot), "shape": [-1]},
+            {"name": "predict", "datatype": datatype_of(snapshot.classes), "shape": [-1]},
             {"name": "predict_proba", "datatype": "FP64", "shape": [-1, len(snapshot.classes)]},
         ],
     }
-    return Answer.of(facts, headers=version_headers(live, published))
+    return Answer.of(facts, headers=call.version_headers)
 
 
 @_add_for_model(
     "POST",
     "/infer",
-    "InferenceResponse",
     "Inference",
-    413,
-    422,
-    requestBody=json_body("InferenceRequest", {"id": "1", "inputs": [_TENSOR]}),
+    body=BodyFacts("InferenceRequest", {"id": "1", "inputs": [_TENSOR]}),
+    answer="InferenceResponse",
 )
 async def oip_infer(call: Call) -> Answer:
     """The answers and probabilities of rows, given as tensors."""
-    live = call.live
-    published = live.current
-    _check_version(call, published)
+    _check_version(call)
+    snapshot = call.published.snapshot
     inference = await call.service.for_body(call.content, _Inference.of, call)
-    published.snapshot.require_classes()
+    snapshot.require_classes()
     cost = int("predict_proba" in inference.wanted)
-    limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
+    limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost)
     return await answer_predictions(
         call.service,
-        published.snapshot,
+        snapshot,
         inference.rows() if inference.n_rows <= FEW_ROWS else None,
         lambda: nullcontext(RowPieces.of_columns(inference.columns, inference.n_rows, limit)),
-        lambda scored: _response(call, live, published, scored, inference),
+        lambda scored: _response(call, scored, inference),
         keeps_proba=bool(cost),
     )
 
@@ -168,12 +150,9 @@ class _Inference:
         return [{name: values[i] for name, values in self.columns.items()} for i in range(self.n_rows)]
 
 
-def _response(
-    call: Call, live: LiveModel, published: Published, scored: PredictedRows, inference: _Inference
-) -> Answer:
-    snapshot = published.snapshot
-    classes, n_rows = snapshot.classes, scored.n_rows
-    datatype = _label_type(snapshot)
+def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answer:
+    classes, n_rows = scored.snapshot.classes, scored.n_rows
+    datatype = datatype_of(classes)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]
     outputs = {
         "predict": {
@@ -191,13 +170,13 @@ def _response(
         },
     }
     facts = {
-        "model_name": live.name,
-        "model_version": str(published.version),
+        "model_name": call.live.name,
+        "model_version": str(call.published.version),
         "outputs": [outputs[name] for name in inference.wanted],
     }
     if inference.identifier is not None:
         facts["id"] = inference.identifier
-    return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
+    return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
 
 def _output_names(outputs: Any) -> list[str]:
@@ -213,16 +192,11 @@ def _output_names(outputs: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _check_version(call: Call, published: Published) -> None:
+def _check_version(call: Call) -> None:
     """Refuse a version in the path that is not the current one."""
-    version = call.path_params.get("version")
-    if version is not None and version != str(published.version):
-        got = Described(f"version {version}")
-        raise HttpError.of(404, f"the current version of the model, {published.version}", got=got)
-
-
-def _label_type(snapshot: Snapshot) -> str:
-    return datatype_of(snapshot.classes)
+    version, current = call.path_params.get("version"), call.published.version
+    if version is not None and version != str(current):
+        raise HttpError.of(404, f"the current version of the model, {current}", got=Described(f"version {version}"))
 
 
 def _input_type(snapshot: Snapshot, name: str) -> str:

@@ -23,16 +23,14 @@ from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
 from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Routes
+from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import version_headers
 from tallybayes.server.http.prediction_answer import answer_predictions
-from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
+from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows
 from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
 from tallybayes.server.http.work_stop import check_stop
-from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.live.predicted_rows import PredictedRows
-from tallybayes.server.routes.api_document import IF_MATCH, answers, query, rows_body, rows_or_table
+from tallybayes.server.routes.api_schemas import query_parameter
 from tallybayes.tables.source import Source
 
 __all__ = ["routes"]
@@ -42,6 +40,7 @@ routes = Routes("Predictions", "/v1/models/{model}")
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
 _MOST_SAMPLED = 10_000
+_ROW = {"weight": 4.2, "likes": "fish|sun"}
 
 
 @routes.add(
@@ -49,20 +48,20 @@ _MOST_SAMPLED = 10_000
     "/predict",
     needs="predict",
     summary="Predict",
-    parameters=[IF_MATCH],
-    requestBody=rows_or_table("PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}),
-    responses=answers("Predictions", 400, 404, 406, 412, 413, 415, 422, formats=(NDJSON, CSV, TSV, ARROW)),
+    parameters=["IfMatch"],
+    body=BodyFacts("PredictRequest", {"rows": [_ROW], "interval": 0.95}, TABLES),
+    answer="Predictions",
+    formats=TABLES,
+    statuses=[415],
 )
 async def predict(call: Call) -> Answer:
     """The label of every row and the probabilities of all classes.
 
     The answer has the format of the request, unless the header Accept names another.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("probabilities", "interval"))
-    snapshot = published.snapshot
     snapshot.require_classes()
     if not isinstance(request.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=request.options["probabilities"])
@@ -76,23 +75,19 @@ async def predict(call: Call) -> Answer:
         snapshot,
         request.rows if level is None else None,
         lambda: request.opened(limit, snapshot.state.schema),
-        lambda scored: _answer(call, live, published, scored, kind, request.options),
+        lambda scored: _answer(call, scored, kind, request.options),
         level=level,
         keeps_proba=keeps_proba,
     )
 
 
-def _answer(
-    call: Call, live: LiveModel, published: Published, scored: PredictedRows, kind: str, options: dict[str, Any]
-) -> Answer:
+def _answer(call: Call, scored: PredictedRows, kind: str, options: dict[str, Any]) -> Answer:
     """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
-    headers = version_headers(live, published)
+    headers, classes = call.version_headers, scored.snapshot.classes
     if kind != JSON:
         types = _table_types(scored, kind, with_ends=_level(options) is not None)
         return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
-    classes = published.snapshot.classes
-    facts: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
-    facts["predictions"] = ListParts(scored.answers(classes), _plain_json)
+    facts = {**call.model_version, "classes": classes, "predictions": ListParts(scored.answers(classes), _plain_json)}
     if options.get("probabilities", True):
         facts["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
     if _level(options) is not None:
@@ -146,21 +141,21 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
     "/explain",
     needs="predict",
     summary="Explain predictions",
-    parameters=[IF_MATCH],
-    requestBody=rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
-    responses=answers("Explanations", 400, 404, 412, 413, 415, 422),
+    parameters=["IfMatch"],
+    body=BodyFacts("ExplainRequest", {"row": _ROW}, [NDJSON]),
+    answer="Explanations",
+    statuses=[415],
 )
 async def explain(call: Call) -> Answer:
     """For every row the prior and the contribution of each column, which add up to log P(class, row).
 
     They are natural logarithms. Also the words of a text, and the smallest change that would flip the answer.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("interval",))
-    published.snapshot.require_classes()
-    level, snapshot = _level(request.options), published.snapshot
+    snapshot.require_classes()
+    level = _level(request.options)
     classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
     def work() -> Answer:
@@ -178,9 +173,9 @@ async def explain(call: Call) -> Answer:
                     raise HttpError.of(413, expected, got=Described("more"), hint=hint)
                 row_facts = explanation.to_dict()
                 texts.append(json_text(row_facts if level is None else row_facts | {"interval": ends[len(texts)]}))
-        facts: dict[str, Any] = {"model": live.name, "version": published.version}
-        facts["explanations"] = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
-        return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
+        parts = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
+        facts = {**call.model_version, "explanations": parts}
+        return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
     return await call.service.in_thread(work)
 
@@ -198,18 +193,18 @@ def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
     "/evaluate",
     needs="predict",
     summary="Evaluate on labelled rows",
-    parameters=[IF_MATCH],
-    requestBody=rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
-    responses=answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
+    parameters=["IfMatch"],
+    body=BodyFacts("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}, TABLES),
+    answer="Evaluation",
+    statuses=[409, 415],
 )
 async def evaluate(call: Call) -> Answer:
     """Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix.
 
     As `tally evaluate --json` prints them.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    published = call.published
     request = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = request.options.get("leave_one_out")
     if not (leave_one_out is None or isinstance(leave_one_out, bool)):
@@ -222,8 +217,7 @@ async def evaluate(call: Call) -> Answer:
             raise HttpError.of(422, "at least one row", got=[])
         with request.opened(limit, published.snapshot.state.schema) as source:
             evaluation = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
-        facts = {"model": live.name, "version": published.version, **evaluation}
-        return Answer.of(facts, headers=version_headers(live, published))
+        return Answer.of({**call.model_version, **evaluation}, headers=call.version_headers)
 
     return await call.service.in_thread(work)
 
@@ -234,17 +228,16 @@ async def evaluate(call: Call) -> Answer:
     needs="predict",
     summary="Draw rows from the model",
     parameters=[
-        query("n", "The number of rows.", {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10}),
-        query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
+        query_parameter("n", "The number of rows.", "integer", minimum=0, maximum=_MOST_SAMPLED, default=10),
+        query_parameter("seed", "The seed, to draw the same rows again.", "integer", minimum=0),
     ],
-    responses=answers("Sample", 404, 406, 413, 422, formats=(ARROW,)),
+    answer="Sample",
+    formats=[ARROW],
+    statuses=[413, 422],
 )
 async def sample(call: Call) -> Answer:
     """A class from the class prior, then every column given the class."""
-    live = call.live
-    published = live.current
-    n, seed = call.integer("n"), call.integer("seed")
-    n = 10 if n is None else n
+    published, seed, n = call.published, call.integer("seed"), call.integer("n", 10)
     kind = answer_format(call, JSON, (JSON, ARROW))
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
@@ -254,10 +247,9 @@ async def sample(call: Call) -> Answer:
 
     def work() -> Answer:
         """Draw the rows and write the answer."""
-        drawn, headers = published.model.sample(n, seed=seed), version_headers(live, published)
+        drawn, headers = published.model.sample(n, seed=seed), call.version_headers
         if kind == ARROW:
             return Answer(write_arrow(drawn), ARROW, headers=headers)
-        facts = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
-        return Answer.of(facts, headers=headers)
+        return Answer.of({**call.model_version, "rows": finite_json(drawn.to_pylist())}, headers=headers)
 
     return await call.service.in_thread(work)
