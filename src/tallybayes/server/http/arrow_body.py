@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tallybayes.errors import Described
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.row_limit import too_many_rows
+from tallybayes.server.http.row_source import too_many_rows
 
 __all__ = ["expanded_size", "read_arrow", "write_arrow"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from tallybayes.errors import Described
+from tallybayes.errors import Described, did_you_mean
 from tallybayes.server.http.api_key import ApiKey
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import etag, is_among, named_version, version_headers
@@ -64,8 +64,12 @@ class Call(Request):
 
     @cached_property
     def live(self) -> LiveModel:
-        """The model that the path names."""
-        return self.service.model(self.path_params["model"], self.may_see)
+        """The model that the path names; a problem (404) if there is none."""
+        name, folder = self.path_params["model"], self.service.folder
+        if (live := folder.get(name)) is None:
+            hint = did_you_mean(name, [known for known in folder if self.may_see(known)], "models")
+            raise HttpError.of(404, "a model of this server", got=name, hint=hint)
+        return live
 
     @cached_property
     def published(self) -> Published:

@@ -78,12 +78,12 @@ class Endpoint:
         call: Call = scope["tally.call"]
         call.route = self.path
         call.authorise(self.needs)
-        if "model" in call.path_params and not self.creates:
-            _ = call.live  # the first problem of a request, whatever its body is
         if self.changes:
             call.refuse_if_read_only()
         elif not self.streams:
             call.task = asyncio.current_task()
+        if "model" in call.path_params and not self.creates:
+            _ = call.live  # whether it is there is asked first, whatever the body is
         answer = await (self._answer_by_version(call) if self.by_version else self.handler(call))
         if not self.streams or call.is_head:
             await answer(scope, receive, send)

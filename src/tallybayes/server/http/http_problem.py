@@ -109,8 +109,8 @@ class HttpError(Exception):
         return json_text(facts | {"request_id": request_id}).encode()
 
 
-def as_problem(error: Exception) -> HttpError | None:
-    """The answer to an error; None for an error that nobody has expected.
+def as_problem(error: Exception) -> HttpError:
+    """The answer to an error; 500 for one that nobody has expected.
 
     >>> as_problem(ForgetError("a label that was learned", got="cow")).status
     409
@@ -118,6 +118,7 @@ def as_problem(error: Exception) -> HttpError | None:
     if isinstance(error, HttpError):
         return error
     if not isinstance(error, TallyError):
-        return None
+        hint = "the log of the server has the details, under the request id"
+        return HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
     return HttpError(status, error, {"Retry-After": "5"} if status == 503 else None)

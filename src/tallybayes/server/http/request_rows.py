@@ -24,21 +24,28 @@ from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import temporary_copies
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON
-from tallybayes.server.http.arrow_body import read_arrow
+from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.packed_content import packed_kind
-from tallybayes.server.http.row_limit import LimitedSource, RowLimit, too_many_rows
-from tallybayes.server.http.row_pieces import RowPieces
+from tallybayes.server.http.row_source import LimitedSource, RowLimit, RowPieces, too_many_rows
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.tables.source import Source
 
-__all__ = ["CSV", "NDJSON", "TABLES", "TSV", "RequestRows", "check_rows", "media_type", "read_object"]
+__all__ = ["CSV", "NDJSON", "TABLES", "TSV", "RequestRows", "check_rows", "media_type", "packed_kind", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 TABLES = (NDJSON, CSV, TSV, ARROW)
 _FORMATS = (JSON, *TABLES)
+_STARTS = {  # the first bytes of files that cannot be read as they are
+    b"PK\x03\x04": "a zip archive or a workbook",
+    b"\x1f\x8b": "a compressed file",
+    b"BZh": "a compressed file",
+    b"\xfd7zXZ": "a compressed file",
+    b"\x28\xb5\x2f\xfd": "a compressed file",
+    b"SQLite format 3\x00": "a database",
+    b"\xd0\xcf\x11\xe0": "a workbook",
+}
 
 
 def media_type(call: Call) -> str:
@@ -111,10 +118,6 @@ class RequestRows:
             return cls(kind, check_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
-    def arrow(self, most: int) -> pa.Table:
-        """The table of a stream of Arrow."""
-        return read_arrow(self.content, most)
-
     @contextmanager
     def opened(self, limit: RowLimit, schema: Schema | None = None) -> Iterator[Source]:
         """The rows as a source for a model, in pieces; schema: of the model, if only its columns are needed."""
@@ -122,7 +125,7 @@ class RequestRows:
             yield RowPieces.of_rows(self.rows, limit)
             return
         if self.media_type not in (CSV, TSV):
-            yield RowPieces.of_arrow(self.arrow(limit.most), limit)
+            yield RowPieces.of_arrow(read_arrow(self.content, limit.most), limit)
             return
         if (kind := packed_kind(self.content)) is not None:
             raise HttpError.of(415, "text that is not compressed", got=Described(kind))
@@ -138,13 +141,16 @@ class RequestRows:
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 
-    def table(self, snapshot: Snapshot, most: int) -> pa.Table:
-        """The rows of a body of text as an Arrow table, with the types of the model, for the log of events."""
+    def as_arrow(self, snapshot: Snapshot, most: int) -> bytes | None:
+        """The rows of a table as a stream of Arrow, for the log of events; None if there are none."""
+        if self.media_type == ARROW:
+            return self.content if read_arrow(self.content, most).num_rows else None
         with self.opened(RowLimit(most)) as source:
-            return arrow_table(source, snapshot)
+            table = _arrow_table(source, snapshot)
+        return write_arrow(table) if table.num_rows else None
 
 
-def arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
+def _arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
     """All rows of a source as an Arrow table: columns of the model in its types, others as they are."""
     schema = snapshot.state.schema
     source.missing = schema.missing if source.missing is None else source.missing
@@ -172,3 +178,17 @@ def _lines(content: bytes) -> Iterator[Any]:
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             yield parse_json(line, line=number)
+
+
+def packed_kind(body: bytes) -> str | None:
+    r"""What a body is, if it is compressed, an archive or a database: a small one could grow without bound.
+
+    The limits of a server are on the bytes of a body and on its rows. What can be unpacked has other sizes.
+
+    >>> packed_kind(b"PK\x03\x04...")
+    'a zip archive or a workbook'
+    >>> packed_kind(b"age,pet\n7,cat\n")
+    """
+    if body[8:12] == b"DUCK":
+        return "a database"
+    return next((kind for start, kind in _STARTS.items() if body.startswith(start)), None)

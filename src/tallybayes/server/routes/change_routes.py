@@ -6,10 +6,8 @@ import json
 from typing import Any, Literal
 
 from tallybayes.errors import Described, ParameterError
-from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
@@ -73,8 +71,7 @@ async def _pack_body(call: Call, request: RequestRows) -> tuple[bytes | None, st
     if request.rows is not None:
         return await call.service.for_body(call.content, _write_json, request.rows), JSON
     most, snapshot = call.service.settings.max_rows, call.published.snapshot
-    content = await call.service.in_thread(_as_arrow, request, snapshot, most)
-    return content, ARROW
+    return await call.service.in_thread(request.as_arrow, snapshot, most), ARROW
 
 
 def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
@@ -83,14 +80,6 @@ def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
         return None
     parts = [write_rows(rows[i : i + _PART])[1:-1] for i in range(0, len(rows), _PART)]
     return b"[" + b",".join(parts) + b"]"
-
-
-def _as_arrow(request: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
-    """The rows of a table as a stream of Arrow, checked."""
-    if request.media_type == ARROW:
-        return request.content if request.arrow(most).num_rows else None
-    table = request.table(snapshot, most)
-    return write_arrow(table) if table.num_rows else None
 
 
 def idempotency_key(call: Call) -> str | None:

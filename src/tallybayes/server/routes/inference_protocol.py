@@ -1,13 +1,15 @@
 """The Open Inference Protocol, version 2: health, metadata and inference, for clients that speak it already.
 
-Every column is an input of shape [-1]; the outputs are `predict`, the answers, and `predict_proba`, the probabilities.
-Where the decision rule abstains, an answer is null. Versions in paths are accepted if they are the current one. Errors
-are {"error": message}, as the protocol says.
+Every column is an input. A tensor belongs to the column of its name: shape [rows] or [rows, 1], one value per row;
+shape [rows, n] gives each row a list of n values. Data is in the order of rows, flat or nested. The outputs are
+`predict`, the answers, and `predict_proba`, the probabilities. Where the decision rule abstains, an answer is null.
+Versions in paths are accepted if they are the current one. Errors are {"error": message}, as the protocol says.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -16,23 +18,29 @@ from tallybayes.arrays.column import Bag, Codes, Column, Flags
 from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.prediction_answer import answer_predictions
-from tallybayes.server.http.row_limit import RowLimit
-from tallybayes.server.http.row_pieces import RowPieces
+from tallybayes.server.http.row_source import RowLimit, RowPieces
 from tallybayes.server.http.strict_json import parse_json
-from tallybayes.server.http.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
+from tallybayes.server.routes.prediction_routes import answer_predictions
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
 
 routes = Routes("Open Inference Protocol", "/v2", error="InferenceError")
 _TENSOR = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
+_OUTPUTS = ("predict", "predict_proba")
+_INTEGERS = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
+_REALS = ("FP16", "FP32", "FP64", "BF16")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "BOOL": (bool,),
+    "BYTES": (str,),
+    **dict.fromkeys(_INTEGERS, (int,)),
+    **dict.fromkeys(_REALS, (int, float)),
+}
 
 
 def _add_for_model(method: str, path: str, summary: str, **facts: Any) -> Register:
@@ -45,10 +53,6 @@ def _add_for_model(method: str, path: str, summary: str, **facts: Any) -> Regist
         return handler
 
     return register
-
-
-_OUTPUTS = ("predict", "predict_proba")
-_PLATFORM = "tallybayes_naive_bayes"
 
 
 @routes.add("GET", "/", needs=None)
@@ -85,13 +89,13 @@ async def oip_model(call: Call) -> Answer:
     facts = {
         "name": call.live.name,
         "versions": [str(call.published.version)],
-        "platform": _PLATFORM,
+        "platform": "tallybayes_naive_bayes",
         "inputs": [
             {"name": name, "datatype": _input_type(snapshot, name), "shape": [-1]}
             for name in snapshot.state.schema.columns_in_use
         ],
         "outputs": [
-            {"name": "predict", "datatype": datatype_of(snapshot.classes), "shape": [-1]},
+            {"name": "predict", "datatype": _datatype(snapshot.classes), "shape": [-1]},
             {"name": "predict_proba", "datatype": "FP64", "shape": [-1, len(snapshot.classes)]},
         ],
     }
@@ -114,8 +118,7 @@ async def oip_infer(call: Call) -> Answer:
     cost = int("predict_proba" in inference.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost)
     return await answer_predictions(
-        call.service,
-        snapshot,
+        call,
         inference.rows() if inference.n_rows <= FEW_ROWS else None,
         lambda: nullcontext(RowPieces.of_columns(inference.columns, inference.n_rows, limit)),
         lambda scored: _response(call, scored, inference),
@@ -152,7 +155,7 @@ class _Inference:
 
 def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answer:
     classes, n_rows = scored.snapshot.classes, scored.n_rows
-    datatype = datatype_of(classes)
+    datatype = _datatype(classes)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]
     outputs = {
         "predict": {
@@ -210,5 +213,76 @@ def _input_type(snapshot: Snapshot, name: str) -> str:
         return "BOOL"
     if kind is Codes:
         key = snapshot.state.statistics.any_key(family, name)
-        return "BYTES" if key is None else datatype_of([key])
+        return "BYTES" if key is None else _datatype([key])
     return "FP64"
+
+
+def columns_of_tensors(inputs: Any, most: int) -> tuple[dict[str, list[Any]], int]:
+    """The columns of a request by name, and the number of rows.
+
+    >>> columns_of_tensors([{"name": "age", "shape": [2, 1], "datatype": "INT64", "data": [7, 8]}], 10)
+    ({'age': [7, 8]}, 2)
+    """
+    if not isinstance(inputs, list) or not inputs:
+        raise DataError("inputs: a list of at least one tensor", got=inputs)
+    columns: dict[str, list[Any]] = {}
+    n_rows: int | None = None
+    for tensor in inputs:
+        name, values = _column(tensor, most)
+        if name in columns:
+            raise DataError("inputs with different names", got=name)
+        if n_rows is not None and len(values) != n_rows:
+            raise DataError(f"{n_rows} rows, as in the inputs before", got=len(values), column=name)
+        columns[name], n_rows = values, len(values)
+    return columns, n_rows or 0
+
+
+def _column(tensor: Any, most: int) -> tuple[str, list[Any]]:
+    """The name and the values of one tensor, one per row."""
+    if not isinstance(tensor, dict) or not {"name", "shape", "datatype", "data"} <= tensor.keys():
+        raise DataError("a tensor with name, shape, datatype and data", got=tensor)
+    name, shape, datatype, data = (tensor[key] for key in ("name", "shape", "datatype", "data"))
+    if not isinstance(name, str):
+        raise DataError("the name of a column", got=name)
+    kinds = _TYPES.get(datatype) if isinstance(datatype, str) else None
+    if kinds is None:
+        raise DataError(f"a datatype ({', '.join(_TYPES)})", got=datatype, column=name)
+    if not isinstance(shape, list) or not 1 <= len(shape) <= 2 or not all(type(n) is int and n >= 0 for n in shape):
+        raise DataError("a shape of one or two sizes: rows, or rows and values", got=shape, column=name)
+    if shape[0] > most:
+        raise DataError(f"at most {most:,} rows", got=shape[0], column=name)
+    if shape[0] and shape[-1] == 0:  # rows that have no values would cost memory, and nothing to send
+        raise DataError("a shape with at least one value per row", got=shape, column=name)
+    flat = _flat(data, name)
+    if len(flat) != math.prod(shape):
+        raise DataError(f"{math.prod(shape)} values for the shape {shape}", got=len(flat), column=name)
+    for row, value in enumerate(flat):
+        if value is not None and type(value) not in kinds:
+            raise DataError(f"values of the type {datatype}, or null", got=value, column=name, row=row)
+    width = shape[1] if len(shape) == 2 else 1
+    return name, flat if width == 1 else [flat[i * width : (i + 1) * width] for i in range(shape[0])]
+
+
+def _flat(data: Any, name: str) -> list[Any]:
+    """The values in the order of rows."""
+    if not isinstance(data, list):
+        raise DataError("data: a list of values", got=data, column=name)
+    if not any(isinstance(part, list) for part in data):
+        if any(isinstance(part, dict) for part in data):
+            raise DataError("values of a tensor", got=Described("an object"), column=name)
+        return data
+    return [value for part in data for value in _flat(part if isinstance(part, list) else [part], name)]
+
+
+def _datatype(values: list[Any]) -> str:
+    """The datatype of labels.
+
+    >>> _datatype(["cat", "dog"]), _datatype([0, 1]), _datatype([False, True])
+    ('BYTES', 'INT64', 'BOOL')
+    """
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return "BOOL"
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
+        return "INT64"
+    return "FP64" if kinds and kinds <= {int, float} else "BYTES"

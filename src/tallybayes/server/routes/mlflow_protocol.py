@@ -19,17 +19,16 @@ from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import JSON
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
-from tallybayes.server.http.row_limit import RowLimit
+from tallybayes.server.http.row_source import RowLimit
 from tallybayes.server.http.service import LONG
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.predicted_rows import PredictedRows
+from tallybayes.server.routes.prediction_routes import answer_predictions
 from tallybayes.tables.source import Source
 from tallybayes.version import __version__
 
@@ -84,7 +83,7 @@ async def invocations(call: Call) -> Answer:
         rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
         return rows.opened(limit, snapshot.state.schema)
 
-    return await answer_predictions(call.service, snapshot, few, opened, answer, keeps_proba=with_proba)
+    return await answer_predictions(call, few, opened, answer, keeps_proba=with_proba)
 
 
 def _params(body: Any) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from tallybayes.model import Model
 from tallybayes.reporting.chart_style import altair
 from tallybayes.reporting.held_out_importance import HeldOutImportance
 from tallybayes.reporting.nomogram import nomogram
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -18,22 +19,20 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
 from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows
-from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
-from tallybayes.server.http.work_stop import check_stop
+from tallybayes.server.http.row_source import INTERVAL_COST, MAX_CELLS, RowLimit
+from tallybayes.server.http.service import check_stop
 from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_schemas import query_parameter
 from tallybayes.tables.source import Source
 
-__all__ = ["routes"]
+__all__ = ["answer_predictions", "routes"]
 
 routes = Routes("Predictions", "/v1/models/{model}")
 
@@ -71,8 +70,7 @@ async def predict(call: Call) -> Answer:
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
     return await answer_predictions(
-        call.service,
-        snapshot,
+        call,
         request.rows if level is None else None,
         lambda: request.opened(limit, snapshot.state.schema),
         lambda scored: _answer(call, scored, kind, request.options),
@@ -81,8 +79,34 @@ async def predict(call: Call) -> Answer:
     )
 
 
+async def answer_predictions(
+    call: Call,
+    few: list[dict[str, Any]] | None,
+    opened: Callable[[], AbstractContextManager[Source]],
+    answer: Callable[[PredictedRows], Answer],
+    *,
+    level: float | None = None,
+    keeps_proba: bool,
+) -> Answer:
+    """Score rows, of many in a thread, and begin the answer when all are scored, so that an error is answered as one.
+
+    few: the rows, if they may be few enough to be scored at once; opened: the rows as a source, in a thread.
+    """
+    snapshot = call.published.snapshot
+    predicted = None if few is None else PredictedRows.of_few(snapshot, few)
+    if predicted is not None:
+        return answer(predicted)
+
+    def work() -> Answer:
+        """Score many rows and begin the answer."""
+        with opened() as source:
+            return answer(PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba))
+
+    return await call.service.in_thread(work)
+
+
 def _answer(call: Call, scored: PredictedRows, kind: str, options: dict[str, Any]) -> Answer:
-    """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
+    """The answer in some format, in parts."""
     headers, classes = call.version_headers, scored.snapshot.classes
     if kind != JSON:
         types = _table_types(scored, kind, with_ends=_level(options) is not None)
