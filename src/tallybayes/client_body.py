@@ -11,7 +11,7 @@ import numpy as np
 
 from tallybayes.errors import DataError, Described
 
-__all__ = ["dicts_of_arrow", "packed_json", "row_dicts", "rows_body"]
+__all__ = ["packed_json", "row_dicts", "rows_body"]
 
 
 def rows_body(data: Any) -> dict[str, Any]:
@@ -30,10 +30,10 @@ def row_dicts(data: Any) -> list[dict[str, Any]]:
     rows = rows_body(data)
     if "row" in rows:
         return [rows["row"]]
-    return dicts_of_arrow(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
+    return _dicts_of_arrow(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
 
 
-def dicts_of_arrow(table: bytes) -> list[dict[str, Any]]:
+def _dicts_of_arrow(table: bytes) -> list[dict[str, Any]]:
     """A stream of Arrow as a list of dicts."""
     import pyarrow as pa
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
@@ -24,21 +25,12 @@ def answer_format(call: Call, requested: str, formats: Sequence[str] = (JSON, *T
 
     A problem (406) if no format is accepted.
     """
-    accept = call.field(b"accept")
-    if accept is None or accept.strip() in ("", "*/*"):
-        return requested if requested in formats else formats[0]
-    ranked = sorted(_ranges(accept), key=lambda ranged: -ranged[1])
-    for wanted, quality in ranked:
-        if quality <= 0:
-            continue
-        if wanted == "*/*":
-            return requested if requested in formats else formats[0]
-        if wanted in formats:
-            return wanted
-        if wanted.endswith("/*"):
-            matching = [name for name in formats if name.startswith(wanted[:-1])]
-            if matching:
-                return requested if requested in matching else matching[0]
+    accept = (call.field(b"accept") or "").strip() or "*/*"
+    known = [name for name in (requested, *formats) if name in formats]
+    for wanted, quality in sorted(_ranges(accept), key=lambda ranged: -ranged[1]):
+        matching = [name for name in known if fnmatchcase(name, wanted)]  # */* and text/* are patterns
+        if matching and quality > 0:
+            return matching[0]
     raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(accept))
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tallybayes.errors import Described
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.row_source import too_many_rows
+from tallybayes.server.http.row_source import RowLimit
 
 __all__ = ["expanded_size", "read_arrow", "write_arrow"]
 
@@ -49,8 +49,7 @@ def read_arrow(content: bytes, most: int) -> pa.Table:
     except _ERRORS as error:
         got = Described(str(error).partition("\n")[0][:200])
         raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
-    if table.num_rows > most:
-        raise too_many_rows(most, table.num_rows)
+    RowLimit(most).check(table.num_rows)
     n_bytes = 0
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not _is_readable(column.type):

@@ -27,7 +27,7 @@ from tallybayes.server.events.event_rows import ARROW, JSON
 from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.row_source import LimitedSource, RowLimit, RowPieces, too_many_rows
+from tallybayes.server.http.row_source import LimitedSource, RowLimit, RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.tables.source import Source
 
@@ -114,7 +114,7 @@ class RequestRows:
             return cls(kind, check_rows(rows, most), options=value)
         if kind == NDJSON:
             if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
-                raise too_many_rows(most, n_lines)
+                RowLimit(most).check(n_lines)
             return cls(kind, check_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
@@ -166,8 +166,7 @@ def check_rows(rows: Any, most: int) -> list[dict[str, Any]]:
     """A list of objects that is not too long."""
     if not isinstance(rows, list):
         raise HttpError.of(422, "rows: a list of objects", got=rows)
-    if len(rows) > most:
-        raise too_many_rows(most, len(rows))
+    RowLimit(most).check(len(rows))
     for i, row in enumerate(rows):
         if type(row) is not dict:
             raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))

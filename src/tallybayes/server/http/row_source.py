@@ -16,7 +16,7 @@ from tallybayes.server.http.service import check_stop
 from tallybayes.tables.source import Kind, Source
 from tallybayes.tables.table import RowOrigin, Table, to_table
 
-__all__ = ["INTERVAL_COST", "MAX_CELLS", "LimitedSource", "RowLimit", "RowPieces", "too_many_rows"]
+__all__ = ["INTERVAL_COST", "MAX_CELLS", "LimitedSource", "RowLimit", "RowPieces"]
 
 MAX_CELLS = 10_000_000  # of an answer: 80 MB of numbers, 200 MB of JSON, some ten seconds
 INTERVAL_COST = 50  # cells that an interval counts for: 500 draws take 20 us
@@ -56,11 +56,13 @@ class RowLimit:
         """Refuse so many rows (413), if they are too many; None: more than the limit."""
         if n_rows is not None and n_rows <= self.rows:
             return
+        expected, hints = f"at most {self.rows:,} rows", ["send the rows in several requests"]
         if self.rows == self.most:
-            raise too_many_rows(self.most, n_rows)
-        what = "intervals" if self.cost > 1 else "probabilities"
-        expected = f"at most {self.rows:,} rows with {what} of {self.n_classes:,} classes"
-        hint = ", ".join(["send the rows in several requests", *filter(None, [self.hint])])
+            hints.append("or start the server with a larger --max-rows")
+        else:
+            expected += f" with {'intervals' if self.cost > 1 else 'probabilities'} of {self.n_classes:,} classes"
+            hints += filter(None, [self.hint])
+        hint = ", ".join(hints)
         raise HttpError.of(413, expected, got=Described("more") if n_rows is None else n_rows, hint=hint)
 
 
@@ -87,12 +89,6 @@ class LimitedSource(Source):
             for start, stop in split(table.n_rows, self._limit.piece):
                 check_stop()
                 yield table if stop - start == table.n_rows else table.part(start, stop)
-
-
-def too_many_rows(most: int, n_rows: int | None) -> HttpError:
-    """The problem of a request with so many rows, or with more than are allowed."""
-    hint = "send the rows in several requests, or start the server with a larger --max-rows"
-    return HttpError.of(413, f"at most {most:,} rows", got=Described("more") if n_rows is None else n_rows, hint=hint)
 
 
 class RowPieces(Source):

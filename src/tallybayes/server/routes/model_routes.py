@@ -31,14 +31,13 @@ _BINARY = ("application/octet-stream", MODEL)
 def _model_facts(call: Call, live: LiveModel, published: Published) -> dict[str, Any]:
     """What the list of models says about a model."""
     state = published.snapshot.state
-    counts = {} if state.given is not None else state.class_counts
-    amounts = [int(n) if float(n).is_integer() else float(n) for n in counts.values()]
+    counts = [] if state.given is not None else list(state.class_counts.values())
     return {
         "name": live.name,
         "label": state.schema.label,
         "classes": state.classes,
-        "rows": sum(amounts),
-        "class_counts": amounts,
+        "rows": sum(counts),
+        "class_counts": counts,
         "version": published.version,
         "columns": len(state.schema.columns_in_use),
         "stale": state.stale,
