@@ -82,7 +82,7 @@ def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class RequestRows:
-    """The rows of a request in one of two forms: a list of dicts, or the bytes of a table.
+    """The rows of a request: a list of dicts, the bytes of a table, or columns, with the rows if they are few.
 
     media_type: what the body was; options: what else was in a body of JSON.
     """
@@ -91,6 +91,7 @@ class RequestRows:
     rows: list[dict[str, Any]] | None = None
     content: bytes = b""
     options: dict[str, Any] = field(default_factory=dict)
+    columns: dict[str, list[Any]] | None = None
 
     @classmethod
     async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
@@ -121,6 +122,9 @@ class RequestRows:
     @contextmanager
     def opened(self, limit: RowLimit, schema: Schema | None = None) -> Iterator[Source]:
         """The rows as a source for a model, in pieces; schema: of the model, if only its columns are needed."""
+        if self.columns is not None:
+            yield RowPieces.of_columns(self.columns, limit)
+            return
         if self.rows is not None:
             yield RowPieces.of_rows(self.rows, limit)
             return

@@ -124,13 +124,13 @@ class RowPieces(Source):
         return cls(len(rows), list(known), piece, limit)
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, list[Any]], n_rows: int, limit: RowLimit) -> Self:
-        """From columns of values."""
+    def of_columns(cls, columns: Mapping[str, list[Any]], limit: RowLimit) -> Self:
+        """From columns of values, at least one."""
 
         def piece(start: int, stop: int, names: Sequence[str]) -> Any:
             return Table(stop - start, {name: columns[name][start:stop] for name in names})
 
-        return cls(n_rows, list(columns), piece, limit)
+        return cls(len(next(iter(columns.values()))), list(columns), piece, limit)
 
     @classmethod
     def of_arrow(cls, table: pa.Table, limit: RowLimit) -> Self:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +17,13 @@ from tallybayes.arrays.column import Bag, Codes, Column, Flags
 from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.events.event_rows import JSON
 from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Handler, Register, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.row_source import RowLimit, RowPieces
+from tallybayes.server.http.request_rows import RequestRows
+from tallybayes.server.http.row_source import RowLimit
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.predicted_rows import FEW_ROWS, PredictedRows
 from tallybayes.server.routes.prediction_routes import answer_predictions
@@ -117,12 +118,9 @@ async def oip_infer(call: Call) -> Answer:
     snapshot.require_classes()
     cost = int("predict_proba" in inference.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost)
+    request = RequestRows(JSON, inference.few_rows, columns=inference.columns)
     return await answer_predictions(
-        call,
-        inference.rows() if inference.n_rows <= FEW_ROWS else None,
-        lambda: nullcontext(RowPieces.of_columns(inference.columns, inference.n_rows, limit)),
-        lambda scored: _response(call, scored, inference),
-        keeps_proba=bool(cost),
+        call, request, limit, lambda scored: _response(call, scored, inference), keeps_proba=bool(cost)
     )
 
 
@@ -131,7 +129,7 @@ class _Inference:
     """What a request asks for."""
 
     columns: dict[str, list[Any]]
-    n_rows: int
+    few_rows: list[dict[str, Any]] | None
     wanted: list[str]
     identifier: str | None
 
@@ -145,12 +143,12 @@ class _Inference:
         identifier = body.get("id")
         if identifier is not None and not isinstance(identifier, str):
             raise DataError("id: text", got=identifier)
-        columns, n_rows = columns_of_tensors(body.get("inputs"), call.service.settings.max_rows)
-        return cls(columns, n_rows, wanted, identifier)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows as dicts."""
-        return [{name: values[i] for name, values in self.columns.items()} for i in range(self.n_rows)]
+        columns = columns_of_tensors(body.get("inputs"), call.service.settings.max_rows)
+        is_short = len(next(iter(columns.values()))) <= FEW_ROWS
+        rows = (
+            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] if is_short else None
+        )
+        return cls(columns, rows, wanted, identifier)
 
 
 def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answer:
@@ -217,11 +215,11 @@ def _input_type(snapshot: Snapshot, name: str) -> str:
     return "FP64"
 
 
-def columns_of_tensors(inputs: Any, most: int) -> tuple[dict[str, list[Any]], int]:
-    """The columns of a request by name, and the number of rows.
+def columns_of_tensors(inputs: Any, most: int) -> dict[str, list[Any]]:
+    """The columns of a request by name, at least one, and all of the same length.
 
     >>> columns_of_tensors([{"name": "age", "shape": [2, 1], "datatype": "INT64", "data": [7, 8]}], 10)
-    ({'age': [7, 8]}, 2)
+    {'age': [7, 8]}
     """
     if not isinstance(inputs, list) or not inputs:
         raise DataError("inputs: a list of at least one tensor", got=inputs)
@@ -234,7 +232,7 @@ def columns_of_tensors(inputs: Any, most: int) -> tuple[dict[str, list[Any]], in
         if n_rows is not None and len(values) != n_rows:
             raise DataError(f"{n_rows} rows, as in the inputs before", got=len(values), column=name)
         columns[name], n_rows = values, len(values)
-    return columns, n_rows or 0
+    return columns
 
 
 def _column(tensor: Any, most: int) -> tuple[str, list[Any]]:

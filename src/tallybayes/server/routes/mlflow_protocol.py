@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from tallybayes.errors import DataError, Described
@@ -25,11 +24,9 @@ from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
 from tallybayes.server.http.row_source import RowLimit
-from tallybayes.server.http.service import LONG
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.prediction_routes import answer_predictions
-from tallybayes.tables.source import Source
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
@@ -59,31 +56,21 @@ async def invocations(call: Call) -> Answer:
         raise HttpError.of(415, f"the content type {JSON} or {CSV}", got=Described(content_type or "none"))
     if "charset" in parameters.lower() and not _CHARSET.search(parameters):
         raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
-    most, params = call.service.settings.max_rows, {}
-    body: Any
-    if kind == CSV:
-        body = RequestRows(CSV, content=call.content)
-    else:
-        body = await call.service.for_body(call.content, parse_json, call.content)
-        params = _params(body)
+    body = await call.service.for_body(call.content, parse_json, call.content) if kind == JSON else None
+    params = _params(body) if kind == JSON else {}
     _find_model(call, params)
-    snapshot, with_proba = call.published.snapshot, bool(params.get("proba"))
+    most, snapshot, with_proba = call.service.settings.max_rows, call.published.snapshot, bool(params.get("proba"))
     snapshot.require_classes()
+    rows = await call.service.for_body(call.content, _rows, body, snapshot, most) if kind == JSON else None
 
     def answer(scored: PredictedRows) -> Answer:
         """Answer with predictions as MLflow words them."""
         facts = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
         return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
-    few = _rows(body, snapshot, most) if kind == JSON and len(call.content) <= LONG else None
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
-
-    def opened() -> AbstractContextManager[Source]:
-        """The rows of the body as a source."""
-        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
-        return rows.opened(limit, snapshot.state.schema)
-
-    return await answer_predictions(call, few, opened, answer, keeps_proba=with_proba)
+    request = RequestRows(kind, rows, call.content)
+    return await answer_predictions(call, request, limit, answer, keeps_proba=with_proba)
 
 
 def _params(body: Any) -> dict[str, Any]:

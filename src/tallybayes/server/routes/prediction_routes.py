@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -69,37 +68,32 @@ async def predict(call: Call) -> Answer:
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
-    return await answer_predictions(
-        call,
-        request.rows if level is None else None,
-        lambda: request.opened(limit, snapshot.state.schema),
-        lambda scored: _answer(call, scored, kind, request.options),
-        level=level,
-        keeps_proba=keeps_proba,
-    )
+
+    def answer(scored: PredictedRows) -> Answer:
+        """Answer in the format that is asked for."""
+        return _answer(call, scored, kind, request.options)
+
+    return await answer_predictions(call, request, limit, answer, level=level, keeps_proba=keeps_proba)
 
 
 async def answer_predictions(
     call: Call,
-    few: list[dict[str, Any]] | None,
-    opened: Callable[[], AbstractContextManager[Source]],
+    request: RequestRows,
+    limit: RowLimit,
     answer: Callable[[PredictedRows], Answer],
     *,
     level: float | None = None,
     keeps_proba: bool,
 ) -> Answer:
-    """Score rows, of many in a thread, and begin the answer when all are scored, so that an error is answered as one.
-
-    few: the rows, if they may be few enough to be scored at once; opened: the rows as a source, in a thread.
-    """
+    """Score rows, a few at once, many in a thread; answer when all are scored, so that an error is answered as one."""
     snapshot = call.published.snapshot
-    predicted = None if few is None else PredictedRows.of_few(snapshot, few)
+    predicted = None if request.rows is None or level is not None else PredictedRows.of_few(snapshot, request.rows)
     if predicted is not None:
         return answer(predicted)
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
-        with opened() as source:
+        with request.opened(limit, snapshot.state.schema) as source:
             return answer(PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba))
 
     return await call.service.in_thread(work)
