@@ -7,7 +7,8 @@ request does.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Scope, Send
@@ -48,7 +49,7 @@ class Answer:
 class StreamedAnswer(Answer):
     """An answer whose parts are sent as they are made; it ends when the client hangs up."""
 
-    def __init__(self, parts: AsyncIterator[bytes], media_type: str, *, headers: Headers = ()) -> None:
+    def __init__(self, parts: AsyncGenerator[bytes], media_type: str, *, headers: Headers = ()) -> None:
         super().__init__(b"", media_type, headers=headers)
         self.headers = [header for header in self.headers if header[0] != b"content-length"]
         self._parts = parts
@@ -59,8 +60,9 @@ class StreamedAnswer(Answer):
         if scope["tally.call"].is_head:
             await send({"type": "http.response.body", "body": b""})
             return
-        async for part in self._parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+        async with aclosing(self._parts) as parts:
+            async for part in parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
 
@@ -106,7 +108,7 @@ def answer_in_parts(service: Service, parts: Iterator[bytes], media_type: str = 
     if not second:
         return Answer(first, media_type, headers=headers)
 
-    async def sent() -> AsyncIterator[bytes]:
+    async def sent() -> AsyncGenerator[bytes]:
         """The parts, one after the other."""
         yield first
         part = second

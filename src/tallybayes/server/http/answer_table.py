@@ -19,6 +19,8 @@ from tallybayes.server.http.request_rows import CSV, NDJSON, TABLES, TSV
 
 __all__ = ["answer_format", "table_parts", "table_type"]
 
+_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # of a stream of Arrow: a message without any bytes
+
 
 def answer_format(call: Call, requested: str, formats: Sequence[str] = (JSON, *TABLES)) -> str:
     """The format of an answer: that of the request, unless the header Accept prefers another.
@@ -72,25 +74,11 @@ def table_parts(pieces: Iterable[dict[str, Any]], kind: str, types: dict[str, An
 
 
 def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[bytes]:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for columns in pieces:
-            writer.write_batch(
-                pa.record_batch(
-                    [pa.array(values, kind) for values, kind in zip(columns.values(), schema.types, strict=True)],
-                    schema=schema,
-                )
-            )
-            yield _take(sink)
-    yield _take(sink)
-
-
-def _take(sink: io.BytesIO) -> bytes:
-    """What was written since the last time."""
-    content = sink.getvalue()
-    sink.seek(0)
-    sink.truncate()
-    return content
+    yield schema.serialize().to_pybytes()
+    for columns in pieces:
+        arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), schema.types, strict=True)]
+        yield pa.record_batch(arrays, schema=schema).serialize().to_pybytes()
+    yield _END
 
 
 def _csv_lines(rows: Iterable[list[str]], kind: str) -> bytes:

@@ -80,7 +80,7 @@ class Endpoint:
         call.authorise(self.needs)
         if self.changes:
             call.refuse_if_read_only()
-        elif not self.streams:
+        else:
             call.task = asyncio.current_task()
         if "model" in call.path_params and not self.creates:
             _ = call.live  # whether it is there is asked first, whatever the body is

@@ -9,7 +9,7 @@ application/vnd.apache.arrow.stream     record batches
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, Described, TallyError, did_you_mean
+from tallybayes.errors import DataError, Described, TallyError, did_you_mean, is_real_number
 from tallybayes.io.files import Files
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import temporary_copies
@@ -37,6 +37,18 @@ NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-value
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 TABLES = (NDJSON, CSV, TSV, ARROW)
 _FORMATS = (JSON, *TABLES)
+_OPTIONS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # beside rows: what they may be
+    "probabilities": ("true or false", lambda value: isinstance(value, bool)),
+    "interval": (
+        "a level between 0 and 1, such as 0.95",
+        lambda value: value is None or (is_real_number(value) and 0 < value < 1),
+    ),
+    "leave_one_out": ("true or false", lambda value: value is None or isinstance(value, bool)),
+    "method": ("temperature, isotonic or none", lambda value: value in ("temperature", "isotonic", "none")),
+    "new": ("true or false", lambda value: isinstance(value, bool)),
+    "maximise": ("f1", lambda value: value in (None, "f1")),
+    "costs": ("an object of objects, by true class and answer", lambda value: isinstance(value, (dict, type(None)))),
+}
 _STARTS = {  # the first bytes of files that cannot be read as they are
     b"PK\x03\x04": "a zip archive or a workbook",
     b"\x1f\x8b": "a compressed file",
@@ -70,14 +82,17 @@ def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     value = parse_json(call.content)
     if not isinstance(value, dict):
         raise HttpError.of(422, f"an object of JSON with {', '.join(known)}", got=value)
-    _check_keys(value, known)
+    _check_options(value, known)
     return value
 
 
-def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
-    for name in value:
+def _check_options(options: dict[str, Any], known: tuple[str, ...]) -> None:
+    for name, value in options.items():
         if name not in known:
             raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
+        meaning, is_valid = _OPTIONS.get(name, ("", lambda value: True))
+        if not is_valid(value):
+            raise HttpError.of(422, f"{name}: {meaning}", got=value)
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,7 @@ class RequestRows:
             if not isinstance(value, dict):
                 hint = '{"rows": [{"age": 7}, {"age": 8}]}'
                 raise HttpError.of(422, "an object of JSON with rows", got=value, hint=hint)
-            _check_keys(value, ("rows", "row", *known))
+            _check_options(value, ("rows", "row", *known))
             if ("rows" in value) == ("row" in value):
                 got = Described("both" if "rows" in value else "neither")
                 raise HttpError.of(422, "either rows, a list, or row, an object", got=got)

@@ -6,6 +6,7 @@ the name of one that may be absent. What is said about a property, or limits it,
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 __all__ = ["PARAMETERS", "SCHEMAS", "object_schema", "query_parameter", "schema_of"]
@@ -202,32 +203,22 @@ SCHEMAS: dict[str, Any] = {
 }
 
 
-def _parameter(place: str, name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _parameter(place: str, name: str, description: str, kind: str = "text", **limits: Any) -> dict[str, Any]:
     """A parameter of a request; place: path, query or header."""
     facts = {"name": name, "in": place, "required": place == "path", "description": description}
-    return {**facts, "schema": schema}
+    return {**facts, "schema": {**schema_of(kind), **limits}}
 
 
-def query_parameter(name: str, description: str, kind: str, **limits: Any) -> dict[str, Any]:
-    """A parameter of the query."""
-    return _parameter("query", name, description, {**schema_of(kind), **limits})
-
-
-_TEXT = schema_of("text")
+query_parameter = partial(_parameter, "query")
+_KEY_MEANING = "A text that no other change has. Repeated with the same rows, the first answer is given again."
+_MATCH_MEANING = "The ETag that the sender has: the answer is 304 if it is the current one."
 PARAMETERS: dict[str, Any] = {  # those of paths are named as between the braces
-    "Model": _parameter(
-        "path", "model", "The name of the model: that of its file, without .tally.", {**_TEXT, "minLength": 1}
-    ),
-    "Version": _parameter("path", "version", "The version of the model; only the current one is there.", _TEXT),
-    "Event": _parameter("path", "event", "The number of the event.", {"type": "integer", **_AMOUNT}),
+    "Model": _parameter("path", "model", "The name of the model: that of its file, without .tally.", minLength=1),
+    "Version": _parameter("path", "version", "The version of the model; only the current one is there."),
+    "Event": _parameter("path", "event", "The number of the event.", "integer", minimum=0),
     "IdempotencyKey": _parameter(
-        "header",
-        "Idempotency-Key",
-        "A text that no other change has. Repeated with the same rows, the first answer is given again.",
-        {**_TEXT, "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+        "header", "Idempotency-Key", _KEY_MEANING, minLength=1, maxLength=255, pattern="^[!-~]+$"
     ),
-    "IfMatch": _parameter("header", "If-Match", 'The ETag that the model must have, such as "pets-17".', _TEXT),
-    "IfNoneMatch": _parameter(
-        "header", "If-None-Match", "The ETag that the sender has: the answer is 304 if it is the current one.", _TEXT
-    ),
+    "IfMatch": _parameter("header", "If-Match", 'The ETag that the model must have, such as "pets-17".'),
+    "IfNoneMatch": _parameter("header", "If-None-Match", _MATCH_MEANING),
 }

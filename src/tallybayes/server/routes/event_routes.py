@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import IO, Any
 
 from tallybayes.errors import Described
@@ -106,7 +106,7 @@ async def export_events(call: Call) -> Answer:
     return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
 
 
-async def _parts(call: Call, file: IO[bytes]) -> AsyncIterator[bytes]:
+async def _parts(call: Call, file: IO[bytes]) -> AsyncGenerator[bytes]:
     """A file part by part."""
     with file:
         while part := await call.service.in_thread(file.read, _PART):
@@ -137,7 +137,7 @@ async def follow_events(call: Call) -> Answer:
     return StreamedAnswer(_news(call, live), "text/event-stream", headers=[(b"x-accel-buffering", b"no")])
 
 
-async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
+async def _news(call: Call, live: LiveModel) -> AsyncGenerator[bytes]:
     """Each publication of the model as an event; a comment where nothing happens for a while."""
     service, loop = call.service, asyncio.get_running_loop()
     changed = asyncio.Event()
@@ -150,15 +150,14 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
         loop.call_soon_threadsafe(changed.set)
 
     unsubscribe = live.subscribe(published)
-    gone = asyncio.ensure_future(_until_gone(call))
-    closing = asyncio.ensure_future(service.closing.wait())
+    waiting = closing = asyncio.ensure_future(service.closing.wait())
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
         silent = 0.0
-        while not gone.done() and not closing.done() and service.folder.get(live.name) is live and call.has_valid_key:
+        while not closing.done() and service.folder.get(live.name) is live and call.has_valid_key:
             waiting = asyncio.ensure_future(changed.wait())
-            await asyncio.wait((waiting, gone, closing), timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((waiting, closing), timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
             if changed.is_set():
                 changed.clear()  # several publications that came meanwhile are told as one: the newest
@@ -171,14 +170,8 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     finally:
         service.n_streams -= 1
         unsubscribe()
-        gone.cancel()
+        waiting.cancel()
         closing.cancel()
-
-
-async def _until_gone(call: Call) -> None:
-    """Wait until the client hangs up."""
-    while (await call.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _event(kind: str, data: dict[str, Any]) -> bytes:

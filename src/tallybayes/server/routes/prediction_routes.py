@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.errors import Described, ParameterError, is_real_number
+from tallybayes.errors import Described
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.explaining.explanation import explain as explain_rows
-from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON
@@ -61,9 +60,7 @@ async def predict(call: Call) -> Answer:
     snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot.require_classes()
-    if not isinstance(request.options.get("probabilities", True), bool):
-        raise HttpError.of(422, "probabilities: true or false", got=request.options["probabilities"])
-    kind, level = answer_format(call, request.media_type), _level(request.options)
+    kind, level = answer_format(call, request.media_type), request.options.get("interval")
     keeps_proba = kind != JSON or request.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
@@ -103,24 +100,17 @@ def _answer(call: Call, scored: PredictedRows, kind: str, options: dict[str, Any
     """The answer in some format, in parts."""
     headers, classes = call.version_headers, scored.snapshot.classes
     if kind != JSON:
-        types = _table_types(scored, kind, with_ends=_level(options) is not None)
+        types = _table_types(scored, kind, with_ends=options.get("interval") is not None)
         return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
     facts = {**call.model_version, "classes": classes, "predictions": ListParts(scored.answers(classes), _plain_json)}
     if options.get("probabilities", True):
         facts["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
-    if _level(options) is not None:
+    if options.get("interval") is not None:
         facts["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
     return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
 
 _plain_json = partial(json.dumps, ensure_ascii=False)  # of numbers that are finite, and of labels
-
-
-def _level(options: dict[str, Any]) -> float | None:
-    level = options.get("interval")
-    if level is not None and not (is_real_number(level) and 0 < level < 1):
-        raise ParameterError("interval: a level between 0 and 1, such as 0.95", got=level)
-    return level
 
 
 def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
@@ -130,20 +120,17 @@ def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
     intervals: list[Any] = scored.ends or [None] * len(scored.codes)
     labels = scored.answers(classes)
     for own_labels, codes, proba, ends in zip(labels, scored.codes, scored.proba, intervals, strict=True):
-        rows, is_known = np.arange(len(codes)), codes >= 0
-        columns: dict[str, Any] = {"prediction": own_labels, "probability": _known(proba[rows, codes], is_known)}
+        rows, abstains = np.arange(len(codes)), codes < 0
+        numbers = {"probability": proba[rows, codes]}
         if ends is not None:
-            columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
+            numbers |= {"low": ends[rows, codes, 0], "high": ends[rows, codes, 1]}
+        columns: dict[str, Any] = {"prediction": own_labels}
+        columns |= {name: np.ma.array(values, mask=abstains).tolist() for name, values in numbers.items()}
         if kind == NDJSON:
             columns["probabilities"] = [dict(zip(names, row, strict=True)) for row in proba.tolist()]
         else:
             columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
         yield columns
-
-
-def _known(values: Floats, is_known: Any) -> list[float | None]:
-    """Values, None where the decision rule abstains."""
-    return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
 
 
 def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
@@ -173,7 +160,7 @@ async def explain(call: Call) -> Answer:
     snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("interval",))
     snapshot.require_classes()
-    level = _level(request.options)
+    level = request.options.get("interval")
     classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
     def work() -> Answer:
@@ -225,8 +212,6 @@ async def evaluate(call: Call) -> Answer:
     published = call.published
     request = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = request.options.get("leave_one_out")
-    if not (leave_one_out is None or isinstance(leave_one_out, bool)):
-        raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
     limit = RowLimit(call.service.settings.max_rows, max(len(published.snapshot.classes), 1), cost=1)
 
     def work() -> Answer:
