@@ -11,7 +11,7 @@ from starlette.requests import Request
 from tallybayes.errors import Described, did_you_mean
 from tallybayes.server.http.api_key import ApiKey
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import etag, is_among, named_version, version_headers
+from tallybayes.server.http.model_tag import etag, is_among, named_version, parse_number, version_headers
 from tallybayes.server.http.service import Service
 from tallybayes.server.live.live_model import LiveModel, Published
 
@@ -48,9 +48,9 @@ class Call(Request):
         text = self.query_params.get(name)
         if text is None:
             return default
-        if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        if (number := parse_number(text)) is None:
             raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-        return int(text)
+        return number
 
     @property
     def who(self) -> str:

@@ -13,19 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.errors import (
-    CountError,
-    DataError,
-    FileError,
-    ForgetError,
-    ParameterError,
-    TallyError,
-    UnsupportedError,
-    shorten,
-)
+from tallybayes.errors import CountError, ForgetError, ParameterError, TallyError, shorten
 from tallybayes.formatting import json_text
 from tallybayes.server.events.change_errors import (
-    KeyReuseError,
     NameTakenError,
     NotWritableError,
     UndoError,
@@ -46,32 +36,24 @@ _TITLES = {
     406: "No answer in this format",
     408: "The request took too long to arrive",
     409: "The change does not fit the model",
-    411: "The length of the body is not known",
     412: "The model has another version",
     413: "The request is too large",
     415: "The format of the body is not supported",
     421: "The server has another name",
     422: "The data does not fit",
-    428: "A condition is needed",
     429: "Too many requests",
-    431: "The headers are too large",
     500: "The server failed",
     503: "The server cannot do this now",
 }
-# The first class that an error is an instance of decides.
+# The first class that an error is an instance of decides; others are 422.
 _STATUS: tuple[tuple[type[TallyError], int], ...] = (
     (VersionError, 412),
-    (KeyReuseError, 422),
     (UnknownEventError, 404),
     (UndoError, 409),
     (NotWritableError, 503),
     (NameTakenError, 409),
     (ForgetError, 409),
     (CountError, 409),
-    (DataError, 422),
-    (FileError, 422),
-    (ParameterError, 422),
-    (UnsupportedError, 422),
 )
 
 

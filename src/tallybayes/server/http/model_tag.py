@@ -16,7 +16,7 @@ from urllib.parse import quote
 from tallybayes.server.live.change_request import Applied
 from tallybayes.server.live.live_model import LiveModel, Published
 
-__all__ = ["attachment", "etag", "is_among", "named_version", "version_headers"]
+__all__ = ["attachment", "etag", "is_among", "named_version", "parse_number", "version_headers"]
 
 _DIGITS = 18  # of a version: the numbers of events have 64 bits
 _MARKS: weakref.WeakKeyDictionary[LiveModel, str] = weakref.WeakKeyDictionary()
@@ -69,9 +69,12 @@ def named_version(live: LiveModel, header: str) -> int | None:
 def _version(text: str, live: LiveModel) -> int | None:
     """The version of a tag without its name; None if it is not one of this model."""
     number, dot, mark = text.partition(".")
-    if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS) or (dot and mark != _mark(live)):
-        return None
-    return int(number)
+    return None if dot and mark != _mark(live) else parse_number(number)
+
+
+def parse_number(text: str) -> int | None:
+    """The number of an event or a version, or another one of at least 0; None if the text is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def _tags(header: str) -> list[str]:

@@ -8,10 +8,10 @@ application/vnd.apache.arrow.stream     record batches
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -149,14 +149,12 @@ class RequestRows:
         if (kind := packed_kind(self.content)) is not None:
             raise HttpError.of(415, "text that is not compressed", got=Described(kind))
         with temporary_copies() as folder:
-            path = os.path.join(folder, "rows.csv")
-            with open(path, "wb") as file:
-                file.write(self.content)
-            options = ReadOptions(format="csv" if self.media_type == CSV else "tsv")
-            if schema is not None:
-                options = replace(options, used=frozenset(columns_to_read(schema, schema.label, schema.weight)))
+            path = Path(folder) / "rows.csv"
+            path.write_bytes(self.content)
+            used = None if schema is None else frozenset(columns_to_read(schema, schema.label, schema.weight))
+            options = ReadOptions(format="csv" if self.media_type == CSV else "tsv", used=used)
             try:
-                yield LimitedSource(Files([path], options), limit)
+                yield LimitedSource(Files([str(path)], options), limit)
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 

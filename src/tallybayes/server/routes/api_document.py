@@ -37,7 +37,6 @@ _MEANING = {
     401: "There is no key, or none that this server knows.",
     403: "The key does not include this, the server is read-only, or the page is of another origin.",
     404: "There is no such model or event.",
-    405: "The path has other methods.",
     406: "There is no answer in a format that is accepted.",
     408: "The request did not arrive in time.",
     409: "The change does not fit: rows that were not learned, an event that was undone, a name that a file has.",

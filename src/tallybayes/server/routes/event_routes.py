@@ -18,7 +18,7 @@ from tallybayes.server.http.answer import Answer, StreamedAnswer
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import attachment
+from tallybayes.server.http.model_tag import attachment, parse_number
 from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.routes.api_schemas import query_parameter
 
@@ -72,7 +72,9 @@ async def list_events(call: Call) -> Answer:
 @routes.add("GET", "/events/{event}", needs="learn", summary="Read an event", answer="EventDetails", statuses=[422])
 async def read_event(call: Call) -> Answer:
     """With its rows."""
-    number = _path_number(call)
+    number = parse_number(call.path_params["event"])
+    if number is None:
+        raise HttpError.of(404, "the number of an event", got=call.path_params["event"])
 
     def work() -> Answer:
         """Read an event with its rows, and write the answer."""
@@ -176,10 +178,3 @@ async def _news(call: Call, live: LiveModel) -> AsyncGenerator[bytes]:
 
 def _event(kind: str, data: dict[str, Any]) -> bytes:
     return f"event: {kind}\ndata: {json_text(json.loads(json.dumps(data, default=str)))}\n\n".encode()
-
-
-def _path_number(call: Call) -> int:
-    text = call.path_params["event"]
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise HttpError.of(404, "the number of an event", got=text)
-    return int(text)

@@ -155,15 +155,9 @@ def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answe
     classes, n_rows = scored.snapshot.classes, scored.n_rows
     datatype = _datatype(classes)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]
-    outputs = {
-        "predict": {
-            "name": "predict",
-            "shape": [n_rows],
-            "datatype": datatype,
-            "data": ListParts(scored.answers(labels)),
-        },
+    outputs: dict[str, dict[str, Any]] = {
+        "predict": {"shape": [n_rows], "datatype": datatype, "data": ListParts(scored.answers(labels))},
         "predict_proba": {
-            "name": "predict_proba",
             "shape": [n_rows, len(classes)],
             "datatype": "FP64",
             "parameters": {"classes": ", ".join(map(shown, classes))},
@@ -173,7 +167,7 @@ def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answe
     facts = {
         "model_name": call.live.name,
         "model_version": str(call.published.version),
-        "outputs": [outputs[name] for name in inference.wanted],
+        "outputs": [{"name": name, **outputs[name]} for name in inference.wanted],
     }
     if inference.identifier is not None:
         facts["id"] = inference.identifier

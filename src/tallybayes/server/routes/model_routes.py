@@ -18,6 +18,7 @@ from tallybayes.server.http.model_tag import attachment
 from tallybayes.server.live.change_request import ChangeRequest
 from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.routes.change_routes import idempotency_key
+from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
 __all__ = ["routes"]
@@ -113,7 +114,7 @@ async def upload_model(call: Call) -> Answer:
         got = Described(call.media_type or "none")
         raise HttpError.of(415, f"the content type {' or '.join(_BINARY)}", got=got)
     service, content = call.service, call.content
-    await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
+    state = await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
     live = service.folder.get(name)
     if live is None:
         if (tag := call.field(b"if-match")) is not None:
@@ -122,16 +123,15 @@ async def upload_model(call: Call) -> Answer:
         status = 201
     else:
         key, status = idempotency_key(call), 200
-        if key is None or not await service.in_thread(_is_untouched, live, content):
+        if key is None or not await service.in_thread(_is_untouched, live, state):
             request = ChangeRequest("replace", content, MODEL, call.who, key, call.if_version())
             await service.change(live, request)
     facts = _model_facts(call, call.live, call.published)
     return Answer.of(facts, status=status, headers=call.version_headers)
 
 
-def _is_untouched(live: LiveModel, content: bytes) -> bool:
+def _is_untouched(live: LiveModel, state: ModelState) -> bool:
     """Whether a model is as this upload has made it: the upload was repeated, because its answer was lost."""
-    state = state_from_bytes(content, f"{live.name}.tally")
     return not live.n_events and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
 
 

@@ -7,6 +7,7 @@ pages work without a connection to the internet, which the pages of FastAPI for 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -55,19 +56,17 @@ def page_files() -> dict[str, PageFile]:
     """
     shared = files("tallybayes.reporting").joinpath("assets", "nomogram_sum.js")
     return {
-        **dict(_list_files(files("tallybayes.server").joinpath("page"), "")),
+        **dict(_list_files(files("tallybayes.server").joinpath("page"))),
         "logic/nomogram_sum.js": _page_file(shared, _TYPES[".js"]),
     }
 
 
-def _list_files(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
-    result = []
+def _list_files(folder: Traversable, before: str = "") -> Iterator[tuple[str, PageFile]]:
     for entry in sorted(folder.iterdir(), key=lambda item: item.name):
         if entry.is_dir():
-            result += _list_files(entry, f"{before}{entry.name}/")
+            yield from _list_files(entry, f"{before}{entry.name}/")
         elif (kind := _TYPES.get(f".{entry.name.rpartition('.')[2]}")) is not None:
-            result.append((before + entry.name, _page_file(entry, kind)))
-    return result
+            yield before + entry.name, _page_file(entry, kind)
 
 
 def _page_file(entry: Traversable, media_type: str) -> PageFile:

@@ -38,14 +38,12 @@ _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as 
 _MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
 _MOST_SAMPLED = 10_000
 _ROW = {"weight": 4.2, "likes": "fish|sun"}
+_add_for_rows = partial(routes.add, "POST", needs="predict", parameters=["IfMatch"])
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/predict",
-    needs="predict",
     summary="Predict",
-    parameters=["IfMatch"],
     body=BodyFacts("PredictRequest", {"rows": [_ROW], "interval": 0.95}, TABLES),
     answer="Predictions",
     formats=TABLES,
@@ -141,12 +139,9 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
     return {"prediction": label, **dict.fromkeys(names, pa.float64())}
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/explain",
-    needs="predict",
     summary="Explain predictions",
-    parameters=["IfMatch"],
     body=BodyFacts("ExplainRequest", {"row": _ROW}, [NDJSON]),
     answer="Explanations",
     statuses=[415],
@@ -193,12 +188,9 @@ def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
             yield from explain_rows(snapshot, table.part(row, row + 1))
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/evaluate",
-    needs="predict",
     summary="Evaluate on labelled rows",
-    parameters=["IfMatch"],
     body=BodyFacts("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}, TABLES),
     answer="Evaluation",
     statuses=[409, 415],
