@@ -19,13 +19,16 @@ from tallybayes.server.http.call import no_key
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.server_settings import ServerSettings
 
-__all__ = ["RateLimit", "check_origin", "cors_headers", "find_key", "preflight_headers"]
+__all__ = ["PREFLIGHT_HEADERS", "RateLimit", "check_origin", "cors_headers", "find_key"]
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_METHODS = b"GET, POST, PUT, DELETE"
 _ALLOWED = b"Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"
+PREFLIGHT_HEADERS = [  # the answer to a browser that asks whether a page may send a request
+    (b"access-control-allow-methods", b"GET, POST, PUT, DELETE"),
+    (b"access-control-allow-headers", _ALLOWED),
+    (b"access-control-max-age", b"86400"),  # a day
+]
 _EXPOSED = b"ETag, X-Model-Version, X-Request-Id, Retry-After"
-_DAY = b"86400"
 _SINGLE = (b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key", b"if-match", b"origin")
 _SECONDS = 2.0  # of requests that may come at once
 _SWEEP = 10_000  # buckets before full ones are dropped
@@ -79,15 +82,6 @@ def cors_headers(fields: Fields, settings: ServerSettings) -> list[tuple[bytes, 
         (b"access-control-allow-origin", origin),
         (b"access-control-expose-headers", _EXPOSED),
         (b"vary", b"Origin"),
-    ]
-
-
-def preflight_headers() -> list[tuple[bytes, bytes]]:
-    """The answer to a browser that asks whether a page may send a request."""
-    return [
-        (b"access-control-allow-methods", _METHODS),
-        (b"access-control-allow-headers", _ALLOWED),
-        (b"access-control-max-age", _DAY),
     ]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallybayes.errors import Described
-from tallybayes.server.http.access_guard import RateLimit, check_origin, cors_headers, find_key, preflight_headers
+from tallybayes.server.http.access_guard import PREFLIGHT_HEADERS, RateLimit, check_origin, cors_headers, find_key
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call, no_key
 from tallybayes.server.http.http_problem import PROBLEM_TYPE, HttpError, as_problem
@@ -107,7 +107,7 @@ class Gateway:
         service, settings = self._service, self._service.settings
         check_origin(scope, call.fields, settings)
         if scope["method"] == "OPTIONS" and cors_headers(call.fields, settings):
-            await Answer(b"", status=204, headers=preflight_headers())(scope, receive, send)
+            await Answer(b"", status=204, headers=PREFLIGHT_HEADERS)(scope, receive, send)
             return
         try:
             call.api_key = find_key(call.fields, settings)

@@ -79,25 +79,26 @@ async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
 def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     if (kind := media_type(call)) != JSON:
         raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
-    value = parse_json(call.content)
-    if not isinstance(value, dict):
-        raise HttpError.of(422, f"an object of JSON with {', '.join(known)}", got=value)
-    _check_options(value, known)
-    return value
+    return _parse_object(call.content, known, ", ".join(known))
 
 
-def _check_options(options: dict[str, Any], known: tuple[str, ...]) -> None:
+def _parse_object(content: bytes, known: tuple[str, ...], meaning: str, hint: str | None = None) -> dict[str, Any]:
+    """An object of JSON with some of the known keys, whose values are checked as far as they need no model."""
+    options = parse_json(content)
+    if not isinstance(options, dict):
+        raise HttpError.of(422, f"an object of JSON with {meaning}", got=options, hint=hint)
     for name, value in options.items():
         if name not in known:
             raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
-        meaning, is_valid = _OPTIONS.get(name, ("", lambda value: True))
+        expected, is_valid = _OPTIONS.get(name, ("", lambda value: True))
         if not is_valid(value):
-            raise HttpError.of(422, f"{name}: {meaning}", got=value)
+            raise HttpError.of(422, f"{name}: {expected}", got=value)
+    return options
 
 
 @dataclass(frozen=True)
 class RequestRows:
-    """The rows of a request: a list of dicts, the bytes of a table, or columns, with the rows if they are few.
+    """The rows of a request: a list of dicts, the bytes of a table, or columns, with the rows if they are few; or none.
 
     media_type: what the body was; options: what else was in a body of JSON.
     """
@@ -109,25 +110,23 @@ class RequestRows:
     columns: dict[str, list[Any]] | None = None
 
     @classmethod
-    async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
+    async def read(cls, call: Call, known: tuple[str, ...] = (), *, needs_rows: bool = True) -> RequestRows:
         """The rows of a body; of a long one in a thread, so that short requests do not wait."""
-        return await call.service.for_body(call.content, cls.of, call, known)
+        return await call.service.for_body(call.content, cls.of, call, known, needs_rows)
 
     @classmethod
-    def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
-        """The rows of a body; known: the options that a body of JSON may have."""
+    def of(cls, call: Call, known: tuple[str, ...], needs_rows: bool) -> RequestRows:
+        """The rows of a body; known: the options that a body of JSON may have; needs_rows: it must have rows, too."""
         kind, most = media_type(call), call.service.settings.max_rows
         if kind == JSON:
-            value = parse_json(call.content)
-            if not isinstance(value, dict):
-                hint = '{"rows": [{"age": 7}, {"age": 8}]}'
-                raise HttpError.of(422, "an object of JSON with rows", got=value, hint=hint)
-            _check_options(value, ("rows", "row", *known))
-            if ("rows" in value) == ("row" in value):
-                got = Described("both" if "rows" in value else "neither")
+            hint = '{"rows": [{"age": 7}, {"age": 8}]}'
+            options = _parse_object(call.content, ("rows", "row", *known), "rows", hint)
+            rows = [options.pop("rows")] if "rows" in options else []
+            rows += [[options.pop("row")]] if "row" in options else []
+            if len(rows) > 1 or (needs_rows and not rows):
+                got = Described("both" if rows else "neither")
                 raise HttpError.of(422, "either rows, a list, or row, an object", got=got)
-            rows = value.pop("rows") if "rows" in value else [value.pop("row")]
-            return cls(kind, check_rows(rows, most), options=value)
+            return cls(kind, check_rows(rows[0], most) if rows else None, options=options)
         if kind == NDJSON:
             if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
                 RowLimit(most).check(n_lines)

@@ -110,20 +110,17 @@ async def undo(call: Call) -> Answer:
 )
 async def calibrate(call: Call) -> Answer:
     """On rows that the model has learned (each scored without itself), or on new ones."""
-    request = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
-    options = request.options if request is not None else await read_object(call, ("method", "new"))
-    method = options.get("method", "temperature")
-    if (request is None) != (method == "none"):
-        expected = "no rows for the method none" if request is not None else "rows to calibrate on"
-        raise HttpError.of(422, expected, got=Described("rows" if request is not None else "none"))
-    rows, media_type = (None, JSON) if request is None else await _pack_body(call, request)
-    settings = {"method": method, "leave_one_out": not options.get("new", False)}
+    request = await RequestRows.read(call, ("method", "new"), needs_rows=False)
+    method, has_rows = (
+        request.options.get("method", "temperature"),
+        request.media_type != JSON or request.rows is not None,
+    )
+    if has_rows == (method == "none"):
+        expected = "no rows for the method none" if has_rows else "rows to calibrate on"
+        raise HttpError.of(422, expected, got=Described("rows" if has_rows else "none"))
+    rows, media_type = await _pack_body(call, request) if has_rows else (None, JSON)
+    settings = {"method": method, "leave_one_out": not request.options.get("new", False)}
     return await _commit(call, "calibrate", rows, media_type, settings=settings)
-
-
-def _has_rows(call: Call) -> bool:
-    """Whether a body has rows: tables have, objects of JSON may."""
-    return call.media_type != JSON or b'"rows"' in call.content or b'"row"' in call.content
 
 
 @routes.add(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags
@@ -119,9 +120,8 @@ async def oip_infer(call: Call) -> Answer:
     cost = int("predict_proba" in inference.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost)
     request = RequestRows(JSON, inference.few_rows, columns=inference.columns)
-    return await answer_predictions(
-        call, request, limit, lambda scored: _response(call, scored, inference), keeps_proba=bool(cost)
-    )
+    answer = partial(_answer, call, inference)
+    return await answer_predictions(call, request, limit, answer, keeps_proba=bool(cost))
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class _Inference:
         return cls(columns, rows, wanted, identifier)
 
 
-def _response(call: Call, scored: PredictedRows, inference: _Inference) -> Answer:
+def _answer(call: Call, inference: _Inference, scored: PredictedRows) -> Answer:
     classes, n_rows = scored.snapshot.classes, scored.n_rows
     datatype = _datatype(classes)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]

@@ -63,11 +63,7 @@ async def predict(call: Call) -> Answer:
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
-
-    def answer(scored: PredictedRows) -> Answer:
-        """Answer in the format that is asked for."""
-        return _answer(call, scored, kind, request.options)
-
+    answer = partial(_answer, call, kind, request.options)
     return await answer_predictions(call, request, limit, answer, level=level, keeps_proba=keeps_proba)
 
 
@@ -94,7 +90,7 @@ async def answer_predictions(
     return await call.service.in_thread(work)
 
 
-def _answer(call: Call, scored: PredictedRows, kind: str, options: dict[str, Any]) -> Answer:
+def _answer(call: Call, kind: str, options: dict[str, Any], scored: PredictedRows) -> Answer:
     """The answer in some format, in parts."""
     headers, classes = call.version_headers, scored.snapshot.classes
     if kind != JSON:
