@@ -134,8 +134,7 @@ class Client:
         """Rows drawn from the model, as an Arrow table; the label is the first column."""
         import pyarrow as pa
 
-        query = {"n": n} if seed is None else {"n": n, "seed": seed}
-        reply = self._reply("GET", self._path(f"sample?{urlencode(query)}"), None, {"Accept": _ARROW})
+        reply = self._reply("GET", self._path(f"sample?{urlencode(_known(n=n, seed=seed))}"), None, {"Accept": _ARROW})
         return pa.ipc.open_stream(reply.body).read_all()
 
     # What the model holds
@@ -179,8 +178,8 @@ class Client:
         self, *, after: int | None = None, before: int | None = None, limit: int = 100, **only: str
     ) -> list[Any]:
         """Events of the log, the newest first, or those after one; only: kind=, who=."""
-        query = {"after": after, "before": before, "limit": limit, **only}
-        return list(self._get(f"events?{urlencode({k: v for k, v in query.items() if v is not None})}")["events"])
+        query = _known(after=after, before=before, limit=limit, **only)
+        return list(self._get(f"events?{urlencode(query)}")["events"])
 
     def event(self, number: int) -> dict[str, Any]:
         """An event with its rows."""
@@ -222,28 +221,25 @@ class Client:
         leave_one_out: bool = True,
     ) -> RemoteChange:
         """Choose the threshold for the class `positive` on rows with labels, as `Model.decide`."""
-        by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
-        by |= {"maximise": maximise, "budget": budget, "costs": _by_name(costs)}
-        rule = {name: value for name, value in by.items() if value is not None}
+        rule = _known(false_negatives=false_negatives, false_positives=false_positives, maximise=maximise)
+        rule |= _known(budget=budget, costs=_by_name(costs))
         rows = {"rows": row_dicts(data), "new": not leave_one_out}
         return self._change("PUT", "decision", {"positive": positive, **rule, **rows})
 
     def set_decision(self, decision: Decision | None) -> RemoteChange:
         """Set the decision rule; None: the most probable class."""
         rule = decision or Decision()
-        settings = {"positive": rule.positive, "threshold": rule.threshold, "costs": _by_name(rule.costs or None)}
-        settings = {name: value for name, value in settings.items() if value is not None}
+        settings = _known(positive=rule.positive, threshold=rule.threshold, costs=_by_name(rule.costs or None))
         return self._change("PUT", "decision", {**settings, "abstain": rule.abstain})
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
-        path = f"/v1/models/{quote(name or self.model, safe='')}"
         headers = {"Content-Type": _FILE, "Idempotency-Key": str(uuid.uuid4())}
-        return dict(json.loads(self._reply("PUT", path, content, headers).body))
+        return dict(json.loads(self._reply("PUT", self._path("", name), content, headers).body))
 
     def remove(self, name: str | None = None) -> None:
         """Remove a model with its log (admin)."""
-        self._reply("DELETE", f"/v1/models/{quote(name or self.model, safe='')}", None, {})
+        self._reply("DELETE", self._path("", name), None, {})
 
     @property
     def model(self) -> str:
@@ -270,8 +266,8 @@ class Client:
 
     # Details
 
-    def _path(self, verb: str) -> str:
-        return f"/v1/models/{quote(self.model, safe='')}" + (f"/{verb}" if verb else "")
+    def _path(self, verb: str, model: str | None = None) -> str:
+        return f"/v1/models/{quote(model or self.model, safe='')}" + (f"/{verb}" if verb else "")
 
     def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
         return self._json("POST", self._path(verb), body)
@@ -338,6 +334,11 @@ class Client:
         answer = connection.getresponse()
         body = answer.read()
         return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    """Those of the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _by_name(costs: Mapping[Any, Any] | None) -> dict[str, dict[str, float]] | None:

@@ -136,13 +136,11 @@ class RowPieces(Source):
     def of_arrow(cls, table: pa.Table, limit: RowLimit) -> Self:
         """From an Arrow table."""
         names = list(to_table(table.slice(0, 0)).columns)  # which refuses names that occur twice
-        is_one = table.num_rows <= limit.piece
 
         def piece(start: int, stop: int, names: Sequence[str]) -> Any:
             part = table.select(names).slice(start, stop - start)
-            if is_one or not names:
-                return part if names else Table(stop - start, {})
-            return pa.table([_without_dictionary(column) for column in part.columns], names=names)
+            columns = [_without_dictionary(column) for column in part.columns]
+            return pa.table(columns, names=names) if names else Table(stop - start, {})
 
         return cls(table.num_rows, names, piece, limit)
 

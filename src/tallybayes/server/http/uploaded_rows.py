@@ -7,6 +7,7 @@ small body could grow without bound, or run queries.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import sys
@@ -133,17 +134,13 @@ def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
 def _check_names(body: bytes, known: Collection[str]) -> None:
     """Refuse JSON with very many names that the model does not have: rows of five thousand took a minute to plan."""
     names: set[str] = set()
-    try:
+    with contextlib.suppress(ValueError, RecursionError):  # the reader says what is wrong, and where
         rows = json.loads(body) if body.lstrip().startswith(b"[") else map(json.loads, body.splitlines())
         for row in rows:
             names |= row.keys() - known if isinstance(row, dict) else set()
-            if len(names) > MAX_NEW_COLUMNS:
-                expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
-                raise DataError(expected, got=Described("more"), hint="send the columns of the model")
-    except DataError:
-        raise
-    except (ValueError, RecursionError):
-        pass  # the reader says what is wrong, and where
+    if len(names) > MAX_NEW_COLUMNS:
+        expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
+        raise DataError(expected, got=Described("more"), hint="send the columns of the model")
 
 
 def _rows_of(table: Table) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -115,43 +114,30 @@ async def oip_infer(call: Call) -> Answer:
     """The answers and probabilities of rows, given as tensors."""
     _check_version(call)
     snapshot = call.published.snapshot
-    inference = await call.service.for_body(call.content, _Inference.of, call)
+    request, wanted, identifier = await call.service.for_body(call.content, _read, call)
     snapshot.require_classes()
-    cost = int("predict_proba" in inference.wanted)
+    cost = int("predict_proba" in wanted)
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost)
-    request = RequestRows(JSON, inference.few_rows, columns=inference.columns)
-    answer = partial(_answer, call, inference)
+    answer = partial(_answer, call, wanted, identifier)
     return await answer_predictions(call, request, limit, answer, keeps_proba=bool(cost))
 
 
-@dataclass(frozen=True)
-class _Inference:
-    """What a request asks for."""
-
-    columns: dict[str, list[Any]]
-    few_rows: list[dict[str, Any]] | None
-    wanted: list[str]
-    identifier: str | None
-
-    @classmethod
-    def of(cls, call: Call) -> _Inference:
-        """The body of a request, checked."""
-        body = parse_json(call.content)
-        if not isinstance(body, dict):
-            raise DataError("an object of JSON with inputs", got=body)
-        wanted = _output_names(body.get("outputs"))
-        identifier = body.get("id")
-        if identifier is not None and not isinstance(identifier, str):
-            raise DataError("id: text", got=identifier)
-        columns = columns_of_tensors(body.get("inputs"), call.service.settings.max_rows)
-        is_short = len(next(iter(columns.values()))) <= FEW_ROWS
-        rows = (
-            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] if is_short else None
-        )
-        return cls(columns, rows, wanted, identifier)
+def _read(call: Call) -> tuple[RequestRows, list[str], str | None]:
+    """The rows of a request, the outputs that it asks for, and its id."""
+    body = parse_json(call.content)
+    if not isinstance(body, dict):
+        raise DataError("an object of JSON with inputs", got=body)
+    wanted = _output_names(body.get("outputs"))
+    identifier = body.get("id")
+    if identifier is not None and not isinstance(identifier, str):
+        raise DataError("id: text", got=identifier)
+    columns = columns_of_tensors(body.get("inputs"), call.service.settings.max_rows)
+    is_short = len(next(iter(columns.values()))) <= FEW_ROWS
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)] if is_short else None
+    return RequestRows(JSON, rows, columns=columns), wanted, identifier
 
 
-def _answer(call: Call, inference: _Inference, scored: PredictedRows) -> Answer:
+def _answer(call: Call, wanted: list[str], identifier: str | None, scored: PredictedRows) -> Answer:
     classes, n_rows = scored.snapshot.classes, scored.n_rows
     datatype = _datatype(classes)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]
@@ -167,10 +153,10 @@ def _answer(call: Call, inference: _Inference, scored: PredictedRows) -> Answer:
     facts = {
         "model_name": call.live.name,
         "model_version": str(call.published.version),
-        "outputs": [{"name": name, **outputs[name]} for name in inference.wanted],
+        "outputs": [{"name": name, **outputs[name]} for name in wanted],
     }
-    if inference.identifier is not None:
-        facts["id"] = inference.identifier
+    if identifier is not None:
+        facts["id"] = identifier
     return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
 
