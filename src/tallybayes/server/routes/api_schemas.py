@@ -1,7 +1,7 @@
 """The schemas of the OpenAPI document: what requests and answers contain.
 
 Objects are written as in TypeScript, in one line: the name and the type of each property, with a question mark after
-the name of one that may be absent. What is said about a property, or limits it, follows by its name.
+the name of one that may be absent. The description of a property, or its limits, follow by its name.
 """
 
 from __future__ import annotations
