@@ -109,11 +109,6 @@ class Call(Request):
             self.api_key is not None and self.api_key.allows("predict", model)
         )
 
-    def refuse_if_read_only(self) -> None:
-        """Refuse changes of a server that was started with --read-only."""
-        if self.service.settings.read_only:
-            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
-
     def require_version(self) -> None:
         """Refuse the request (412) if its If-Match names another version than the one that answers."""
         wanted = self.if_version()

@@ -78,9 +78,9 @@ class Endpoint:
         call: Call = scope["tally.call"]
         call.route = self.path
         call.authorise(self.needs)
-        if self.changes:
-            call.refuse_if_read_only()
-        else:
+        if self.changes and call.service.settings.read_only:
+            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=call.method)
+        if not self.changes:
             call.task = asyncio.current_task()
         if "model" in call.path_params and not self.creates:
             _ = call.live  # whether it is there is asked first, whatever the body is

@@ -53,11 +53,7 @@ class Gateway:
         self._prefix, self._numbers = secrets.token_hex(4), itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close"})
-            return
+        """Answer a request; the server sends nothing else, neither web sockets nor a lifespan."""
         started = time.perf_counter()
         call = Call(scope, receive)
         call.service, call.content = self._service, b""

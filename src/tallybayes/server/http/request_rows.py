@@ -73,13 +73,9 @@ def media_type(call: Call) -> str:
 
 async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     """The body as an object of JSON with some of the known keys; a long one is read in a thread."""
-    return await call.service.for_body(call.content, _object_of, call, known)
-
-
-def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     if (kind := media_type(call)) != JSON:
         raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
-    return _parse_object(call.content, known, ", ".join(known))
+    return await call.service.for_body(call.content, _parse_object, call.content, known, ", ".join(known))
 
 
 def _parse_object(content: bytes, known: tuple[str, ...], meaning: str, hint: str | None = None) -> dict[str, Any]:

@@ -56,14 +56,13 @@ class RowLimit:
         """Refuse so many rows (413), if they are too many; None: more than the limit."""
         if n_rows is not None and n_rows <= self.rows:
             return
-        expected, hints = f"at most {self.rows:,} rows", ["send the rows in several requests"]
-        if self.rows == self.most:
-            hints.append("or start the server with a larger --max-rows")
-        else:
-            expected += f" with {'intervals' if self.cost > 1 else 'probabilities'} of {self.n_classes:,} classes"
-            hints += filter(None, [self.hint])
-        hint = ", ".join(hints)
-        raise HttpError.of(413, expected, got=Described("more") if n_rows is None else n_rows, hint=hint)
+        what, more = "", "or start the server with a larger --max-rows"
+        if self.rows < self.most:
+            what = f" with {'intervals' if self.cost > 1 else 'probabilities'} of {self.n_classes:,} classes"
+            more = self.hint
+        hint = ", ".join(filter(None, ["send the rows in several requests", more]))
+        got = Described("more") if n_rows is None else n_rows
+        raise HttpError.of(413, f"at most {self.rows:,} rows{what}", got=got, hint=hint)
 
 
 class LimitedSource(Source):

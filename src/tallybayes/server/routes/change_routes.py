@@ -111,10 +111,8 @@ async def undo(call: Call) -> Answer:
 async def calibrate(call: Call) -> Answer:
     """On rows that the model has learned (each scored without itself), or on new ones."""
     request = await RequestRows.read(call, ("method", "new"), needs_rows=False)
-    method, has_rows = (
-        request.options.get("method", "temperature"),
-        request.media_type != JSON or request.rows is not None,
-    )
+    method = request.options.get("method", "temperature")
+    has_rows = request.media_type != JSON or request.rows is not None
     if has_rows == (method == "none"):
         expected = "no rows for the method none" if has_rows else "rows to calibrate on"
         raise HttpError.of(422, expected, got=Described("rows" if has_rows else "none"))

@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import AsyncGenerator
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
@@ -19,6 +19,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import attachment, parse_number
+from tallybayes.server.live.change_request import ChangeKind
 from tallybayes.server.live.live_model import LiveModel, Published
 from tallybayes.server.routes.api_schemas import query_parameter
 
@@ -31,7 +32,7 @@ _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a mi
 _LOOK = 1.0  # seconds between looks whether the model is still there
 _PARQUET = "application/vnd.apache.parquet"
 _PART = 2**20  # bytes
-_KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
+_KINDS = get_args(ChangeKind)
 _NUMBER = {"minimum": 0, "maximum": 2**63 - 1}
 
 
