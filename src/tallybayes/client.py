@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import errors
-from tallybayes.client_body import dicts_of_arrow, packed_json, row_dicts, rows_body
+from tallybayes.client_body import packed_json, row_dicts, rows_body
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.formatting import shown
 from tallybayes.state.decision import Decision
@@ -109,7 +109,7 @@ class Client:
 
     def predict_interval(self, data: TableLike, level: float = 0.95) -> NDArray[np.float64]:
         """Credible intervals of P(class | row), (rows, classes, 2)."""
-        answer = self._ask("predict", {**rows_body(data), "interval": level})
+        answer = self._ask("predict", {"rows": row_dicts(data), "interval": level})
         return np.array(answer["intervals"], np.float64).reshape(-1, len(answer["classes"]), 2)
 
     def predict_one(self, row: RowLike) -> Any:
@@ -134,8 +134,7 @@ class Client:
         """Rows drawn from the model, as an Arrow table; the label is the first column."""
         import pyarrow as pa
 
-        query = {"n": n} if seed is None else {"n": n, "seed": seed}
-        reply = self._reply("GET", self._path(f"sample?{urlencode(query)}"), None, {"Accept": _ARROW})
+        reply = self._reply("GET", self._path(f"sample?{urlencode(_known(n=n, seed=seed))}"), None, {"Accept": _ARROW})
         return pa.ipc.open_stream(reply.body).read_all()
 
     # What the model holds
@@ -179,8 +178,8 @@ class Client:
         self, *, after: int | None = None, before: int | None = None, limit: int = 100, **only: str
     ) -> list[Any]:
         """Events of the log, the newest first, or those after one; only: kind=, who=."""
-        query = {"after": after, "before": before, "limit": limit, **only}
-        return list(self._get(f"events?{urlencode({k: v for k, v in query.items() if v is not None})}")["events"])
+        query = _known(after=after, before=before, limit=limit, **only)
+        return list(self._get(f"events?{urlencode(query)}")["events"])
 
     def event(self, number: int) -> dict[str, Any]:
         """An event with its rows."""
@@ -207,7 +206,7 @@ class Client:
     def calibrate(self, data: TableLike, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
         """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
         rows = {} if method == "none" else {"rows": row_dicts(data), "new": not leave_one_out}
-        return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
+        return self._change("POST", "calibrate", {**rows, "method": method})
 
     def decide(
         self,
@@ -222,28 +221,25 @@ class Client:
         leave_one_out: bool = True,
     ) -> RemoteChange:
         """Choose the threshold for the class `positive` on rows with labels, as `Model.decide`."""
-        by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
-        by |= {"maximise": maximise, "budget": budget, "costs": _by_name(costs)}
-        rule = {name: value for name, value in by.items() if value is not None}
+        rule = _known(false_negatives=false_negatives, false_positives=false_positives, maximise=maximise)
+        rule |= _known(budget=budget, costs=_by_name(costs))
         rows = {"rows": row_dicts(data), "new": not leave_one_out}
-        return self._change("PUT", "decision", {"positive": positive, **rule, **rows}, None, None)
+        return self._change("PUT", "decision", {"positive": positive, **rule, **rows})
 
     def set_decision(self, decision: Decision | None) -> RemoteChange:
         """Set the decision rule; None: the most probable class."""
         rule = decision or Decision()
-        settings = {"positive": rule.positive, "threshold": rule.threshold, "costs": _by_name(rule.costs or None)}
-        settings = {name: value for name, value in settings.items() if value is not None}
-        return self._change("PUT", "decision", {**settings, "abstain": rule.abstain}, None, None)
+        settings = _known(positive=rule.positive, threshold=rule.threshold, costs=_by_name(rule.costs or None))
+        return self._change("PUT", "decision", {**settings, "abstain": rule.abstain})
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
-        path = f"/v1/models/{quote(name or self.model, safe='')}"
         headers = {"Content-Type": _FILE, "Idempotency-Key": str(uuid.uuid4())}
-        return dict(json.loads(self._reply("PUT", path, content, headers).body))
+        return dict(json.loads(self._reply("PUT", self._path("", name), content, headers).body))
 
     def remove(self, name: str | None = None) -> None:
         """Remove a model with its log (admin)."""
-        self._reply("DELETE", f"/v1/models/{quote(name or self.model, safe='')}", None, {})
+        self._reply("DELETE", self._path("", name), None, {})
 
     @property
     def model(self) -> str:
@@ -270,37 +266,34 @@ class Client:
 
     # Details
 
-    def _path(self, verb: str) -> str:
-        return f"/v1/models/{quote(self.model, safe='')}" + (f"/{verb}" if verb else "")
+    def _path(self, verb: str, model: str | None = None) -> str:
+        return f"/v1/models/{quote(model or self.model, safe='')}" + (f"/{verb}" if verb else "")
 
     def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        table = body.get("rows")
-        if isinstance(table, bytes):
-            if "interval" in body:
-                return self._json("POST", self._path(verb), {**body, "rows": dicts_of_arrow(table)})
-            headers = {"Content-Type": _ARROW, "Accept": _JSON}
-            return dict(json.loads(self._reply("POST", self._path(verb), table, headers).body))
         return self._json("POST", self._path(verb), body)
 
     def _get(self, verb: str) -> dict[str, Any]:
         return self._json("GET", self._path(verb))
 
     def _change(
-        self, method: str, verb: str, body: Mapping[str, Any], key: str | None, if_version: int | None
+        self, method: str, verb: str, body: Mapping[str, Any], key: str | None = None, if_version: int | None = None
     ) -> RemoteChange:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         if if_version is not None:
             headers["If-Match"] = f'"{quote(self.model, safe="")}-{if_version}"'
-        table = body.get("rows")
-        content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (packed_json(body), _JSON)
-        answer = json.loads(self._reply(method, self._path(verb), content, headers).body)
+        answer = self._json(method, self._path(verb), body, headers)
         known = {field.name: answer[field.name] for field in fields(RemoteChange)}
         return RemoteChange(**known | {"notes": tuple(answer["notes"])})
 
-    def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        content = None if body is None else packed_json(body)
-        headers = {} if content is None else {"Content-Type": _JSON}
-        return dict(json.loads(self._reply(method, path, content, headers).body))
+    def _json(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """The answer to a request; a table is sent as Arrow, without the options beside it, other bodies as JSON."""
+        sent, content = {"Accept": _JSON, **(headers or {})}, None
+        if body is not None:
+            is_table = isinstance(body.get("rows"), bytes)
+            content, sent["Content-Type"] = (body["rows"], _ARROW) if is_table else (packed_json(body), _JSON)
+        return dict(json.loads(self._reply(method, path, content, sent).body))
 
     def _reply(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> _Reply:
         """Send a request, again if need be; an error of the library unless it succeeds."""
@@ -341,6 +334,11 @@ class Client:
         answer = connection.getresponse()
         body = answer.read()
         return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
+
+
+def _known(**values: Any) -> dict[str, Any]:
+    """Those of the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _by_name(costs: Mapping[Any, Any] | None) -> dict[str, dict[str, float]] | None:

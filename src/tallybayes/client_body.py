@@ -11,7 +11,7 @@ import numpy as np
 
 from tallybayes.errors import DataError, Described
 
-__all__ = ["dicts_of_arrow", "packed_json", "row_dicts", "rows_body"]
+__all__ = ["packed_json", "row_dicts", "rows_body"]
 
 
 def rows_body(data: Any) -> dict[str, Any]:
@@ -27,17 +27,14 @@ def rows_body(data: Any) -> dict[str, Any]:
 
 def row_dicts(data: Any) -> list[dict[str, Any]]:
     """Any rows as a list of dicts, for requests with options; NaN is missing."""
-    rows = rows_body(data)
-    if "row" in rows:
-        return [rows["row"]]
-    return dicts_of_arrow(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
-
-
-def dicts_of_arrow(table: bytes) -> list[dict[str, Any]]:
-    """A stream of Arrow as a list of dicts."""
+    body = rows_body(data)
+    if "row" in body:
+        return [body["row"]]
+    if isinstance(body["rows"], list):
+        return body["rows"]
     import pyarrow as pa
 
-    rows = pa.ipc.open_stream(table).read_all().to_pylist()
+    rows = pa.ipc.open_stream(body["rows"]).read_all().to_pylist()
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 

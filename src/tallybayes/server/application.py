@@ -22,16 +22,14 @@ from tallybayes.server.routes import (
     page_routes,
     prediction_routes,
 )
-from tallybayes.server.routes.api_document import answers, openapi_document
+from tallybayes.server.routes.api_document import openapi_document
 
 __all__ = ["ENDPOINTS", "create_app"]
 
 _reference = Routes("Reference")
 
 
-@_reference.add(
-    "GET", "/openapi.json", needs=None, summary="This reference as an OpenAPI document", responses=answers("Document")
-)
+@_reference.add("GET", "/openapi.json", needs=None, summary="This reference as an OpenAPI document", answer="Document")
 async def openapi(call: Call) -> Answer:
     """For programs that generate clients or tests."""
     return Answer(json_text(openapi_document(ENDPOINTS)).encode(), JSON)

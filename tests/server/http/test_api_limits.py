@@ -292,6 +292,25 @@ def test_an_answer_that_takes_too_long(tmp_path):
         assert httpx2.get(f"{server.url}/health/live").status_code == 200
 
 
+def test_streams_of_events_have_a_limit_and_leave_nothing_when_their_client_hangs_up(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    request = b"GET /v1/models/pets/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with RunningServer(tmp_path / "pets.tally") as server:
+
+        def follow(stack):
+            plain = stack.enter_context(connected(server))
+            plain.sendall(request)
+            return received(plain, until=b"\n")
+
+        for _ in range(2):  # the second time, those of the first are gone
+            with contextlib.ExitStack() as stack:
+                answers = [follow(stack) for _ in range(101)]
+                assert [b" 200 " in answer for answer in answers] == [True] * 100 + [False]
+                assert b" 503 " in answers[-1]
+            time.sleep(1.0)
+    assert not [line for line in server.lines if "destroyed" in str(line)]
+
+
 N_CONNECTIONS = 10_000
 
 

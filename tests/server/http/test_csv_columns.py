@@ -8,7 +8,7 @@ import tallybayes as tb
 from tallybayes.io.files import Files
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.server.http.request_rows import CSV, RequestRows
-from tallybayes.server.http.row_limit import RowLimit
+from tallybayes.server.http.row_source import RowLimit
 
 WIDE = ",".join(["weight", *(f"other {i}" for i in range(5000))]) + "\n" + ",".join(["4.5"] * 5001) + "\n"
 

@@ -9,7 +9,7 @@ import pytest
 from running_server import CAT, PETS, pets
 
 from tallybayes.server.application import create_app
-from tallybayes.server.http import answer, answer_parts, request_rows
+from tallybayes.server.http import answer, request_rows
 from tallybayes.server.http.server_settings import ServerSettings
 from tallybayes.server.http.service import Service
 from tallybayes.server.live.model_folder import ModelFolder
@@ -56,7 +56,7 @@ def asked(tmp_path, monkeypatch):
         (mlflow_protocol, "parse_json"),
         (mlflow_protocol, "_rows"),
         (change_routes, "write_rows"),
-        (answer_parts, "_gather"),
+        (answer, "_gather"),
     ):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(answer.Answer, "of", watched(answer.Answer.of))

@@ -16,8 +16,8 @@ from tallybayes.cli.main import app
 from tallybayes.errors import DataError, TallyError
 from tallybayes.server.demo_models import DEMO_MODELS, demo_rows, write_demo_models
 from tallybayes.server.http.uploaded_rows import uploaded_rows
-from tallybayes.server.routes.expected_importance import expected_importance
 from tallybayes.server.routes.form_fields import form_fields
+from tallybayes.server.routes.page_routes import expected_importance
 
 
 def mixed(n=120):
@@ -255,12 +255,11 @@ sys.modules["altair"] = sys.modules["vl_convert"] = None
 import tallybayes as tb
 from tallybayes.errors import UnsupportedError
 from tallybayes.server.routes import page_routes
-from tallybayes.server.routes.column_chart import column_chart_spec
 model = tb.fit({"a": [1.5, 2.5, 3.5], "y": [0, 0, 1]}, label="y")
-assert page_routes._columns(model)["charts"] is False
-assert page_routes._nomogram(model)["rulers"]
+assert page_routes.read_columns(model)["charts"] is False
+assert page_routes.read_nomogram(model)["rulers"]
 try:
-    column_chart_spec(model, "a")
+    page_routes.column_chart_spec(model, "a")
 except UnsupportedError as error:
     print(error.hint)
 """

@@ -1,4 +1,4 @@
-"""Which requests are let in: the name of the server, the origin of a page, the key.
+"""Which requests are let in: the name of the server, the origin of a page, the key, the rate.
 
 A server on the own machine without keys is open to every program there, and a page in a browser is such a program. Two
 checks keep foreign pages out. The header Host must name this machine, because a foreign name that resolves to 127.0.0.1
@@ -9,7 +9,8 @@ accident; and bodies must have a content type that a foreign page cannot send wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from tallybayes.errors import Described
@@ -18,14 +19,19 @@ from tallybayes.server.http.call import no_key
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.server_settings import ServerSettings
 
-__all__ = ["check_origin", "cors_headers", "find_key", "preflight_headers"]
+__all__ = ["PREFLIGHT_HEADERS", "RateLimit", "check_origin", "cors_headers", "find_key"]
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_METHODS = b"GET, POST, PUT, DELETE"
 _ALLOWED = b"Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"
+PREFLIGHT_HEADERS = [  # the answer to a browser that asks whether a page may send a request
+    (b"access-control-allow-methods", b"GET, POST, PUT, DELETE"),
+    (b"access-control-allow-headers", _ALLOWED),
+    (b"access-control-max-age", b"86400"),  # a day
+]
 _EXPOSED = b"ETag, X-Model-Version, X-Request-Id, Retry-After"
-_DAY = b"86400"
 _SINGLE = (b"host", b"authorization", b"content-type", b"content-length", b"idempotency-key", b"if-match", b"origin")
+_SECONDS = 2.0  # of requests that may come at once
+_SWEEP = 10_000  # buckets before full ones are dropped
 
 Fields = Mapping[bytes, bytes]
 
@@ -79,10 +85,42 @@ def cors_headers(fields: Fields, settings: ServerSettings) -> list[tuple[bytes, 
     ]
 
 
-def preflight_headers() -> list[tuple[bytes, bytes]]:
-    """The answer to a browser that asks whether a page may send a request."""
-    return [
-        (b"access-control-allow-methods", _METHODS),
-        (b"access-control-allow-headers", _ALLOWED),
-        (b"access-control-max-age", _DAY),
-    ]
+class RateLimit:
+    """Requests per second and client: a token bucket for each.
+
+    A bucket holds the requests of two seconds and is refilled at the rate; a request takes one token. Buckets that are
+    full again are dropped, so that memory is bounded by the number of clients that were active in the last two seconds.
+
+    >>> now = [0.0]
+    >>> limit = RateLimit(1.0, clock=lambda: now[0])
+    >>> [limit.wait("me") for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    >>> now[0] = 1.0
+    >>> limit.wait("me")
+    0.0
+    """
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = rate, clock
+        self._most = max(rate * _SECONDS, 1.0)
+        self._buckets: dict[Hashable, tuple[float, float]] = {}  # tokens, and when they were counted
+
+    def wait(self, client: Hashable) -> float:
+        """Take a token: 0.0, or the seconds after which there is one."""
+        now = self._clock()
+        tokens, then = self._buckets.get(client, (self._most, now))
+        tokens = min(tokens + (now - then) * self._rate, self._most)
+        if tokens < 1:
+            self._buckets[client] = tokens, now
+            return (1 - tokens) / self._rate
+        if len(self._buckets) >= _SWEEP:
+            self._drop_full(now)
+        self._buckets[client] = tokens - 1, now
+        return 0.0
+
+    def _drop_full(self, now: float) -> None:
+        self._buckets = {
+            client: (tokens, then)
+            for client, (tokens, then) in self._buckets.items()
+            if tokens + (now - then) * self._rate < self._most
+        }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
@@ -14,33 +15,24 @@ from tallybayes.formatting import json_text, printable, shown
 from tallybayes.server.events.event_rows import ARROW, JSON
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.request_rows import CSV, NDJSON, TSV
+from tallybayes.server.http.request_rows import CSV, NDJSON, TABLES, TSV
 
 __all__ = ["answer_format", "table_parts", "table_type"]
 
-_FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # of a stream of Arrow: a message without any bytes
 
 
-def answer_format(call: Call, requested: str, formats: Sequence[str] = _FORMATS) -> str:
+def answer_format(call: Call, requested: str, formats: Sequence[str] = (JSON, *TABLES)) -> str:
     """The format of an answer: that of the request, unless the header Accept prefers another.
 
     A problem (406) if no format is accepted.
     """
-    accept = call.field(b"accept")
-    if accept is None or accept.strip() in ("", "*/*"):
-        return requested if requested in formats else formats[0]
-    ranked = sorted(_ranges(accept), key=lambda ranged: -ranged[1])
-    for wanted, quality in ranked:
-        if quality <= 0:
-            continue
-        if wanted == "*/*":
-            return requested if requested in formats else formats[0]
-        if wanted in formats:
-            return wanted
-        if wanted.endswith("/*"):
-            matching = [name for name in formats if name.startswith(wanted[:-1])]
-            if matching:
-                return requested if requested in matching else matching[0]
+    accept = (call.field(b"accept") or "").strip() or "*/*"
+    known = [name for name in (requested, *formats) if name in formats]
+    for wanted, quality in sorted(_ranges(accept), key=lambda ranged: -ranged[1]):
+        matching = [name for name in known if fnmatchcase(name, wanted)]  # */* and text/* are patterns
+        if matching and quality > 0:
+            return matching[0]
     raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(accept))
 
 
@@ -82,25 +74,11 @@ def table_parts(pieces: Iterable[dict[str, Any]], kind: str, types: dict[str, An
 
 
 def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[bytes]:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        for columns in pieces:
-            writer.write_batch(
-                pa.record_batch(
-                    [pa.array(values, kind) for values, kind in zip(columns.values(), schema.types, strict=True)],
-                    schema=schema,
-                )
-            )
-            yield _take(sink)
-    yield _take(sink)
-
-
-def _take(sink: io.BytesIO) -> bytes:
-    """What was written since the last time."""
-    content = sink.getvalue()
-    sink.seek(0)
-    sink.truncate()
-    return content
+    yield schema.serialize().to_pybytes()
+    for columns in pieces:
+        arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), schema.types, strict=True)]
+        yield pa.record_batch(arrays, schema=schema).serialize().to_pybytes()
+    yield _END
 
 
 def _csv_lines(rows: Iterable[list[str]], kind: str) -> bytes:

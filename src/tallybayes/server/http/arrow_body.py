@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 
 from tallybayes.errors import Described
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.row_limit import too_many_rows
+from tallybayes.server.http.row_source import RowLimit
 
 __all__ = ["expanded_size", "read_arrow", "write_arrow"]
 
@@ -29,6 +30,10 @@ _BATCH_FIELD, _COMPRESSION_FIELD = 1, 3  # of the tables DictionaryBatch and Rec
 _HEADER_FIELD = 2  # of the table Message
 # What damaged or unusual bytes raise: pyarrow raises NotImplementedError for types that it cannot read from a stream.
 _ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, struct.error)
+_PLAIN = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_null)  # all values have the same small size
+_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_VIEW = (pa.types.is_string_view, pa.types.is_binary_view)
+_LIST = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def write_arrow(table: pa.Table) -> bytes:
@@ -49,8 +54,7 @@ def read_arrow(content: bytes, most: int) -> pa.Table:
     except _ERRORS as error:
         got = Described(str(error).partition("\n")[0][:200])
         raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
-    if table.num_rows > most:
-        raise too_many_rows(most, table.num_rows)
+    RowLimit(most).check(table.num_rows)
     n_bytes = 0
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not _is_readable(column.type):
@@ -111,18 +115,18 @@ def expanded_size(array: Any, *, is_member: bool = False) -> int:
     kind = array.type
     n_bytes = _POINTER * len(array) if is_member else 0
     if pa.types.is_dictionary(kind):
-        if _is_plain(kind.value_type):
+        if _is(_PLAIN, kind.value_type):
             return n_bytes
         lengths = pc.binary_length(array.dictionary).cast(pa.int64())
         return n_bytes + int(pc.sum(lengths.take(array.indices)).as_py() or 0)
-    if _is_view(kind):
+    if _is(_VIEW, kind):
         views = np.frombuffer(array.buffers()[1] or b"", np.int32).reshape(-1, 4)  # the first number is the length
         return n_bytes + int(views[array.offset : array.offset + len(array), 0].sum(dtype=np.int64))
     if pa.types.is_struct(kind):
         return n_bytes + sum(expanded_size(part, is_member=True) for part in array.flatten())
     if pa.types.is_map(kind):
         return n_bytes + sum(expanded_size(part, is_member=True) for part in (array.keys, array.items))
-    if _is_list(kind):
+    if _is(_LIST, kind):
         return n_bytes + expanded_size(array.flatten(), is_member=True)
     return n_bytes
 
@@ -130,17 +134,12 @@ def expanded_size(array: Any, *, is_member: bool = False) -> int:
 def _is_readable(kind: Any) -> bool:
     """Whether the values of a type can be counted, and be read afterwards."""
     if pa.types.is_dictionary(kind):
-        return _is_plain(kind.value_type) or _is_text(kind.value_type)
-    return _is_view(kind) or _has_own_values(kind)
+        return _is((*_PLAIN, *_TEXT), kind.value_type)
+    return _is(_VIEW, kind) or _has_own_values(kind)
 
 
-def _is_plain(kind: Any) -> bool:
-    """Whether all values of a type have the same small size."""
-    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
-
-
-def _is_view(kind: Any) -> bool:
-    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+def _is(tests: tuple[Callable[[Any], bool], ...], kind: Any) -> bool:
+    return any(test(kind) for test in tests)
 
 
 def _has_own_values(kind: Any) -> bool:
@@ -149,15 +148,6 @@ def _has_own_values(kind: Any) -> bool:
         return all(_has_own_values(kind.field(i).type) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
         return _has_own_values(kind.key_type) and _has_own_values(kind.item_type)
-    if _is_list(kind):
+    if _is(_LIST, kind):
         return _has_own_values(kind.value_type)
-    return _is_plain(kind) or pa.types.is_fixed_size_binary(kind) or _is_text(kind)
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    long = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(is_kind(kind) for is_kind in long)
+    return _is((*_PLAIN, pa.types.is_fixed_size_binary, *_TEXT), kind)

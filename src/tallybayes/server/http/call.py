@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
 
-from tallybayes.errors import Described
+from tallybayes.errors import Described, did_you_mean
 from tallybayes.server.http.api_key import ApiKey
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import etag, is_among, named_version
+from tallybayes.server.http.model_tag import etag, is_among, named_version, parse_number, version_headers
 from tallybayes.server.http.service import Service
 from tallybayes.server.live.live_model import LiveModel, Published
 
@@ -42,14 +43,14 @@ class Call(Request):
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1")
 
-    def integer(self, name: str) -> int | None:
-        """A number of the query, None if it is not there; a problem (422) unless it is an integer of at least 0."""
+    def integer(self, name: str, default: Any = None) -> Any:
+        """A number of the query, if it is there; a problem (422) unless it is an integer of at least 0."""
         text = self.query_params.get(name)
         if text is None:
-            return None
-        if not (text.isascii() and text.isdecimal() and len(text) < 19):
+            return default
+        if (number := parse_number(text)) is None:
             raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
-        return int(text)
+        return number
 
     @property
     def who(self) -> str:
@@ -57,9 +58,33 @@ class Call(Request):
         return "" if self.api_key is None else self.api_key.name
 
     @property
+    def media_type(self) -> str:
+        """The type of the body, by its header, without parameters."""
+        return (self.field(b"content-type") or "").partition(";")[0].strip().lower()
+
+    @cached_property
     def live(self) -> LiveModel:
-        """The model that the path names."""
-        return self.service.model(self.path_params["model"], self.may_see)
+        """The model that the path names; a problem (404) if there is none."""
+        name, folder = self.path_params["model"], self.service.folder
+        if (live := folder.get(name)) is None:
+            hint = did_you_mean(name, [known for known in folder if self.may_see(known)], "models")
+            raise HttpError.of(404, "a model of this server", got=name, hint=hint)
+        return live
+
+    @cached_property
+    def published(self) -> Published:
+        """The version of the model that answers: the one that is current when it is first asked for."""
+        return self.live.current
+
+    @property
+    def model_version(self) -> dict[str, Any]:
+        """The model and its version, with which most answers begin."""
+        return {"model": self.live.name, "version": self.published.version}
+
+    @property
+    def version_headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers that say which version has answered."""
+        return version_headers(self.live, self.published)
 
     def authorise(self, scope: str | None) -> None:
         """Refuse the request unless its key includes the scope, for the model that the path names, if any."""
@@ -84,31 +109,27 @@ class Call(Request):
             self.api_key is not None and self.api_key.allows("predict", model)
         )
 
-    def refuse_if_read_only(self) -> None:
-        """Refuse changes of a server that was started with --read-only."""
-        if self.service.settings.read_only:
-            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
-
-    def require_version(self, live: LiveModel) -> None:
-        """Refuse the request (412) if its If-Match names another version than the current one."""
-        wanted, current = self.if_version(live), live.current
-        if wanted is not None and wanted != current.version:
+    def require_version(self) -> None:
+        """Refuse the request (412) if its If-Match names another version than the one that answers."""
+        wanted = self.if_version()
+        if wanted is not None and wanted != self.published.version:
             hint = "the model has changed: read it again, then repeat the request with its ETag"
             got = Described(self.field(b"if-match") or "")
-            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=got, hint=hint)
+            raise HttpError.of(412, f"If-Match: {etag(self.live, self.published)}", got=got, hint=hint)
 
-    def if_version(self, live: LiveModel) -> int | None:
+    def if_version(self) -> int | None:
         """The version that a change is meant for, by If-Match; None: any. The writer compares it.
 
         It looks for the idempotency key first, so that a change that was made can be repeated.
         """
         header = self.field(b"if-match")
-        return None if header is None else named_version(live, header)
+        return None if header is None else named_version(self.live, header)
 
-    def has_current(self, live: LiveModel, published: Published) -> bool:
+    @property
+    def has_current(self) -> bool:
         """Whether If-None-Match says that the sender has this version already."""
         header = self.field(b"if-none-match")
-        return header is not None and is_among(etag(live, published), header)
+        return header is not None and is_among(etag(self.live, self.published), header)
 
 
 def no_key() -> HttpError:

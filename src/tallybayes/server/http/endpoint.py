@@ -2,12 +2,12 @@
 
     routes = Routes("Models", "/v1/models/{model}")
 
-    @routes.add("GET", "/schema", needs="predict", summary="Read the schema", responses=answers("Schema", 304, 404))
+    @routes.add("GET", "/schema", needs="predict", summary="Read the schema", answer="Schema", by_version=True)
     async def read_schema(call: Call) -> Answer:
         ...
 
-The docstring of a handler is the description of the route in the OpenAPI document. Every route says which scope of keys
-it `needs`: without that it cannot be added.
+The docstring of a handler is the description of the route in the OpenAPI document, which is made from these facts
+(`routes/api_document.py`). Every route says which scope of keys it `needs`: without that it cannot be added.
 
 Starlette finds the route of a path. The parameters of FastAPI would not help, because bodies have several formats and
 are read strictly; they would take 45 us per request, and a prediction takes 70 us of CPU time in all.
@@ -16,50 +16,75 @@ are read strictly; they would take 45 us per request, and a prediction takes 70 
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from tallybayes.errors import Described
-from tallybayes.server.http.answer import Answer, Headers
+from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.live.live_model import LiveModel, Published
 
-__all__ = ["Endpoint", "Handler", "Register", "Routes", "create_router", "unless_current"]
+__all__ = ["BodyFacts", "Endpoint", "Handler", "Register", "Routes", "create_router"]
 
 Handler = Callable[[Call], Awaitable[Answer]]
 Register = Callable[[Handler], Handler]  # a decorator
-VersionHandler = Callable[[Call, LiveModel, Published, Headers], Awaitable[Answer]]
+
+
+class BodyFacts(NamedTuple):
+    """What the document says of a body: the schema and an example of JSON, and other media types."""
+
+    schema: str | None
+    example: Any = None
+    formats: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One method of one path."""
+    """One method of one path; its last fields are for the OpenAPI document.
+
+    needs: the scope of keys; None: open to all.
+    changes: whether it is refused by a server that is read-only.
+    creates: whether the model that the path names need not be there.
+    streams: whether its answer has no end, and so no time limit.
+    by_version: whether its answer depends on the version of the model only: 304 if the sender has it already.
+    summary: without one it is not documented. parameters: names of shared ones, and those of the query.
+    answer: the schema of JSON, or its name; formats: other media types of an answer.
+    statuses: those that are not clear from the rest; error: the schema of errors, if it is not `Problem`.
+    """
 
     method: str
     path: str
     handler: Handler
-    needs: str | None  # the scope of keys; None: open to all
-    changes: bool  # whether it is refused by a server that is read-only
-    streams: bool  # whether its answer has no end, and so no time limit
-    operation: dict[str, Any] | None  # its part of the OpenAPI document; None: not documented
+    needs: str | None
+    changes: bool = False
+    creates: bool = False
+    streams: bool = False
+    by_version: bool = False
+    tag: str = ""
+    summary: str = ""
+    parameters: Sequence[str | dict[str, Any]] = ()
+    body: BodyFacts | None = None
+    answer: str | dict[str, Any] | None = None
+    formats: Sequence[str] = ()
+    statuses: Sequence[int] = ()
+    error: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, if its key allows it."""
         call: Call = scope["tally.call"]
         call.route = self.path
         call.authorise(self.needs)
-        if self.changes:
-            call.refuse_if_read_only()
-        elif not self.streams:
+        if self.changes and call.service.settings.read_only:
+            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=call.method)
+        if not self.changes:
             call.task = asyncio.current_task()
-        answer = await self.handler(call)
+        if "model" in call.path_params and not self.creates:
+            _ = call.live  # whether it is there is asked first, whatever the body is
+        answer = await (self._answer_by_version(call) if self.by_version else self.handler(call))
         if not self.streams or call.is_head:
             await answer(scope, receive, send)
             return
@@ -70,60 +95,28 @@ class Endpoint:
         finally:
             call.service.n_active += 1
 
+    async def _answer_by_version(self, call: Call) -> Answer:
+        answer = Answer(b"", status=304) if call.has_current else await self.handler(call)
+        answer.headers += [*call.version_headers, (b"cache-control", b"no-cache")]
+        return answer
+
 
 class Routes:
-    """The endpoints of one part of the API, in the order in which they are added."""
+    """The endpoints of one part of the API, in the order in which they are added; shared: facts that all have."""
 
-    def __init__(self, tag: str, prefix: str = "") -> None:
+    def __init__(self, tag: str, prefix: str = "", **shared: Any) -> None:
         self.endpoints: list[Endpoint] = []
-        self._tag, self._prefix = tag, prefix
+        self._prefix, self._shared = prefix, {"tag": tag, **shared}
 
-    def add(
-        self,
-        method: str,
-        path: str,
-        *,
-        needs: str | None,
-        summary: str = "",
-        changes: bool = False,
-        streams: bool = False,
-        **operation: Any,
-    ) -> Register:
-        """Decorate a handler; operation: parameters, body and answers. Without a summary it is not documented."""
+    def add(self, method: str, path: str, *, needs: str | None, **facts: Any) -> Register:
+        """Decorate a handler; facts: the other fields of an `Endpoint`."""
 
         def register(handler: Handler) -> Handler:
-            facts = {"tags": [self._tag], "summary": summary, "description": _description(handler), **operation}
-            full_path = self._prefix + path
-            document = facts if summary else None
-            self.endpoints.append(Endpoint(method, full_path, handler, needs, changes, streams, document))
+            facts_of_all = {**self._shared, **facts}
+            self.endpoints.append(Endpoint(method, self._prefix + path, handler, needs, **facts_of_all))
             return handler
 
         return register
-
-
-def _description(handler: Handler) -> str:
-    """The docstring of a handler: paragraphs without line breaks."""
-    paragraphs = (handler.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
-def unless_current(handler: VersionHandler, more: Callable[[LiveModel], Headers] = lambda live: ()) -> Handler:
-    """Decorate a handler whose answer depends on the version of the model only: 304 if the sender has it already.
-
-    The handler is given the headers of its answer; more: further ones.
-    """
-
-    @functools.wraps(handler)
-    async def answer(call: Call) -> Answer:
-        """Answer 304, or as the handler does."""
-        live = call.live
-        published = live.current
-        headers = [*version_headers(live, published), (b"cache-control", b"no-cache"), *more(live)]
-        if call.has_current(live, published):
-            return Answer(b"", status=304, headers=headers)
-        return await handler(call, live, published, headers)
-
-    return answer
 
 
 def create_router(endpoints: Iterable[Endpoint]) -> Router:

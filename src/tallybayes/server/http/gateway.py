@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import logging
 import re
 import secrets
@@ -20,12 +19,12 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallybayes.errors import Described
-from tallybayes.server.http.access_guard import check_origin, cors_headers, find_key, preflight_headers
+from tallybayes.server.http.access_guard import PREFLIGHT_HEADERS, RateLimit, check_origin, cors_headers, find_key
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call, no_key
 from tallybayes.server.http.http_problem import PROBLEM_TYPE, HttpError, as_problem
 from tallybayes.server.http.request_body import BodyBudget, BodyShare, ClientGoneError, read_body
-from tallybayes.server.http.request_log import logger
+from tallybayes.server.http.request_log import json_line, logger
 from tallybayes.server.http.service import Service
 
 __all__ = ["Gateway"]
@@ -50,14 +49,11 @@ class Gateway:
     def __init__(self, router: ASGIApp, service: Service) -> None:
         self._router, self._service = router, service
         self._budget = BodyBudget(service.settings.max_body)
+        self._rate = None if service.settings.rate is None else RateLimit(service.settings.rate)
         self._prefix, self._numbers = secrets.token_hex(4), itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            if scope["type"] == "websocket":
-                await send({"type": "websocket.close"})
-            return
+        """Answer a request; the server sends nothing else, neither web sockets nor a lifespan."""
         started = time.perf_counter()
         call = Call(scope, receive)
         call.service, call.content = self._service, b""
@@ -90,7 +86,7 @@ class Gateway:
                 raise
             status = status or 499
         except Exception as error:
-            problem = _problem(error)
+            problem = as_problem(error)
             if problem.status == 500:
                 logger.error("unexpected error", exc_info=error, extra={"facts": {"id": call.request_id}})
             if status:  # the answer has begun: it can only be cut off
@@ -107,14 +103,14 @@ class Gateway:
         service, settings = self._service, self._service.settings
         check_origin(scope, call.fields, settings)
         if scope["method"] == "OPTIONS" and cors_headers(call.fields, settings):
-            await Answer(b"", status=204, headers=preflight_headers())(scope, receive, send)
+            await Answer(b"", status=204, headers=PREFLIGHT_HEADERS)(scope, receive, send)
             return
         try:
             call.api_key = find_key(call.fields, settings)
         finally:  # wrong keys have a limit too, that of their address
-            if service.rate is not None:
+            if self._rate is not None:
                 client = scope["client"][0] if call.api_key is None and scope["client"] else call.api_key
-                if (wait := service.rate.wait(client)) > 0:
+                if (wait := self._rate.wait(client)) > 0:
                     retry = {"Retry-After": str(int(wait) + 1)}
                     expected = f"at most {settings.rate:g} requests per second"
                     raise HttpError.of(429, expected, got=Described("more"), headers=retry)
@@ -149,15 +145,6 @@ class Gateway:
             raise HttpError.of(503, expected, got=Described("none yet"), hint=hint, headers=retry) from None
 
 
-def _problem(error: Exception) -> HttpError:
-    """The answer to any exception."""
-    problem = as_problem(error)
-    if problem is None:
-        hint = "the log of the server has the details, under the request id"
-        problem = HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
-    return problem
-
-
 def _answer(call: Call, problem: HttpError) -> Answer:
     """A problem in the words of the protocol of the request."""
     headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in problem.headers.items()]
@@ -172,11 +159,7 @@ def _answer(call: Call, problem: HttpError) -> Answer:
 
 def _log(call: Call, scope: Scope, status: int, seconds: float) -> None:
     """Write the line of a request; directly, because a log record costs as much as the request."""
-    now = time.time()
-    line: dict[str, Any] = {
-        "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
-        "level": "info",
-        "message": "request",
+    facts: dict[str, Any] = {
         "id": call.request_id,
         "method": scope["method"],
         "path": scope["path"],
@@ -185,7 +168,7 @@ def _log(call: Call, scope: Scope, status: int, seconds: float) -> None:
         "bytes": len(call.content),
     }
     if scope["client"]:
-        line["client"] = scope["client"][0]
+        facts["client"] = scope["client"][0]
     if call.api_key is not None:
-        line["key"] = call.api_key.name
-    sys.stderr.write(json.dumps(line) + "\n")
+        facts["key"] = call.api_key.name
+    sys.stderr.write(json_line(time.time(), "info", "request", facts) + "\n")

@@ -13,19 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.errors import (
-    CountError,
-    DataError,
-    FileError,
-    ForgetError,
-    ParameterError,
-    TallyError,
-    UnsupportedError,
-    shorten,
-)
+from tallybayes.errors import CountError, ForgetError, ParameterError, TallyError, shorten
 from tallybayes.formatting import json_text
 from tallybayes.server.events.change_errors import (
-    KeyReuseError,
     NameTakenError,
     NotWritableError,
     UndoError,
@@ -46,32 +36,24 @@ _TITLES = {
     406: "No answer in this format",
     408: "The request took too long to arrive",
     409: "The change does not fit the model",
-    411: "The length of the body is not known",
     412: "The model has another version",
     413: "The request is too large",
     415: "The format of the body is not supported",
     421: "The server has another name",
     422: "The data does not fit",
-    428: "A condition is needed",
     429: "Too many requests",
-    431: "The headers are too large",
     500: "The server failed",
     503: "The server cannot do this now",
 }
-# The first class that an error is an instance of decides.
+# The first class that an error is an instance of decides; others are 422.
 _STATUS: tuple[tuple[type[TallyError], int], ...] = (
     (VersionError, 412),
-    (KeyReuseError, 422),
     (UnknownEventError, 404),
     (UndoError, 409),
     (NotWritableError, 503),
     (NameTakenError, 409),
     (ForgetError, 409),
     (CountError, 409),
-    (DataError, 422),
-    (FileError, 422),
-    (ParameterError, 422),
-    (UnsupportedError, 422),
 )
 
 
@@ -109,8 +91,8 @@ class HttpError(Exception):
         return json_text(facts | {"request_id": request_id}).encode()
 
 
-def as_problem(error: Exception) -> HttpError | None:
-    """The answer to an error; None for an error that nobody has expected.
+def as_problem(error: Exception) -> HttpError:
+    """The answer to an error; 500 for one that nobody has expected.
 
     >>> as_problem(ForgetError("a label that was learned", got="cow")).status
     409
@@ -118,6 +100,7 @@ def as_problem(error: Exception) -> HttpError | None:
     if isinstance(error, HttpError):
         return error
     if not isinstance(error, TallyError):
-        return None
+        hint = "the log of the server has the details, under the request id"
+        return HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
     return HttpError(status, error, {"Retry-After": "5"} if status == 503 else None)

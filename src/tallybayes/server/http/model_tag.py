@@ -16,17 +16,17 @@ from urllib.parse import quote
 from tallybayes.server.live.change_request import Applied
 from tallybayes.server.live.live_model import LiveModel, Published
 
-__all__ = ["etag", "in_header", "is_among", "named_version", "version_headers"]
+__all__ = ["attachment", "etag", "is_among", "named_version", "parse_number", "version_headers"]
 
 _DIGITS = 18  # of a version: the numbers of events have 64 bits
 _MARKS: weakref.WeakKeyDictionary[LiveModel, str] = weakref.WeakKeyDictionary()
 
 
 @functools.lru_cache(1024)
-def in_header(name: str) -> str:
+def _in_header(name: str) -> str:
     """The name of a model as it is written in headers: in ASCII, whatever the name of its file is.
 
-    >>> in_header("pets"), in_header("caf\u00e9, 2")
+    >>> _in_header("pets"), _in_header("caf\u00e9, 2")
     ('pets', 'caf%C3%A9%2C%202')
     """
     return quote(name, safe="")
@@ -34,12 +34,17 @@ def in_header(name: str) -> str:
 
 def etag(live: LiveModel, at: Published | Applied) -> str:
     """The ETag of a model at one version."""
-    return f'"{in_header(live.name)}-{at.version}.{_mark(live)}"'
+    return f'"{_in_header(live.name)}-{at.version}.{_mark(live)}"'
 
 
 def version_headers(live: LiveModel, at: Published | Applied) -> list[tuple[bytes, bytes]]:
     """The headers that say which version has answered."""
     return [(b"etag", etag(live, at).encode()), (b"x-model-version", str(at.version).encode())]
+
+
+def attachment(live: LiveModel, ending: str) -> tuple[bytes, bytes]:
+    """The header that names a downloaded file."""
+    return b"content-disposition", f'attachment; filename="{_in_header(live.name)}{ending}"'.encode()
 
 
 def is_among(tag: str, header: str) -> bool:
@@ -55,7 +60,7 @@ def named_version(live: LiveModel, header: str) -> int | None:
     """The version that If-Match names, the current one if it is among several; None: any; -1: none of this model."""
     if header.strip() == "*":
         return None
-    start, current = f'"{in_header(live.name)}-', live.current.version
+    start, current = f'"{_in_header(live.name)}-', live.current.version
     versions = [_version(tag[len(start) : -1], live) for tag in _tags(header) if tag.startswith(start)]
     known = [version for version in versions if version is not None]
     return current if current in known else next(iter(known), -1)
@@ -64,9 +69,12 @@ def named_version(live: LiveModel, header: str) -> int | None:
 def _version(text: str, live: LiveModel) -> int | None:
     """The version of a tag without its name; None if it is not one of this model."""
     number, dot, mark = text.partition(".")
-    if not (number.isascii() and number.isdecimal() and len(number) <= _DIGITS) or (dot and mark != _mark(live)):
-        return None
-    return int(number)
+    return None if dot and mark != _mark(live) else parse_number(number)
+
+
+def parse_number(text: str) -> int | None:
+    """The number of an event or a version, or another one of at least 0; None if the text is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
 
 
 def _tags(header: str) -> list[str]:

@@ -24,7 +24,7 @@ class BodyBudget:
 
     def __init__(self, max_body: int) -> None:
         self.max_body = max_body
-        self._left = max_body * _BODIES
+        self.left = max_body * _BODIES
 
     @contextmanager
     def share(self) -> Iterator[BodyShare]:
@@ -33,26 +33,21 @@ class BodyBudget:
         try:
             yield share
         finally:
-            self._left += share.taken
-
-    def take(self, n_bytes: int) -> None:
-        """Reserve memory; a problem (503) if there is none."""
-        if n_bytes > self._left:
-            text = "too many large requests at the same time: there is no memory for this one"
-            raise HttpError.of(503, text, headers={"Retry-After": "1"})
-        self._left -= n_bytes
+            self.left += share.taken
 
 
 class BodyShare:
     """What one request has taken of a budget."""
 
     def __init__(self, budget: BodyBudget) -> None:
-        self.max_body, self.taken = budget.max_body, 0
-        self._budget = budget
+        self.max_body, self.taken, self._budget = budget.max_body, 0, budget
 
     def hold(self, n_bytes: int) -> None:
-        """Reserve memory for so many bytes altogether."""
-        self._budget.take(n_bytes - self.taken)
+        """Reserve memory for so many bytes altogether; a problem (503) if there is none."""
+        if n_bytes - self.taken > self._budget.left:
+            text = "too many large requests at the same time: there is no memory for this one"
+            raise HttpError.of(503, text, headers={"Retry-After": "1"})
+        self._budget.left -= n_bytes - self.taken
         self.taken = n_bytes
 
 

@@ -6,13 +6,21 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["LEVELS", "JsonLines", "log_to_stderr", "logger"]
+__all__ = ["LEVELS", "JsonLines", "json_line", "log_to_stderr", "logger"]
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 logger = logging.getLogger("tallybayes.server")
+
+
+def json_line(created: float, level: str, message: str, facts: Mapping[str, Any]) -> str:
+    """One line of the log; created: seconds since 1970."""
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(created))
+    line = {"time": f"{seconds}.{int(created % 1 * 1000):03d}Z", "level": level, "message": message, **facts}
+    return json.dumps(line, default=str)
 
 
 class JsonLines(logging.Formatter):
@@ -25,16 +33,10 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line: dict[str, Any] = {
-            "time": f"{seconds}.{int(record.created % 1 * 1000):03d}Z",
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-        }
-        line |= getattr(record, "facts", {})
+        facts = getattr(record, "facts", {})
         if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+            facts = {**facts, "error": self.formatException(record.exc_info)}
+        return json_line(record.created, record.levelname.lower(), record.getMessage(), facts)
 
 
 def log_to_stderr(level: str) -> None:

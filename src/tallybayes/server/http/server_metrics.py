@@ -8,6 +8,7 @@ tally_model_version{model}                    tally_model_rows{model}           
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -28,27 +29,16 @@ class ServerMetrics:
 
     def __init__(self, folder: ModelFolder) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "tally_requests", "Requests by route and status.", ["method", "route", "status"], registry=self.registry
-        )
-        self._seconds = Histogram(
-            "tally_request_seconds",
-            "Seconds from the headers of a request to the end of its answer.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self.active = Gauge("tally_requests_active", "Requests that are being answered.", registry=self.registry)
-        self._events = Counter(
-            "tally_events", "Changes that were committed.", ["model", "kind"], registry=self.registry
-        )
-        self._rows = Counter("tally_rows", "Rows of these changes.", ["model", "kind"], registry=self.registry)
-        self._commits = Histogram(
-            "tally_commit_seconds",
-            "Seconds from the arrival of a change to its durable commit.",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry, buckets=_SECONDS)
+        self._requests = counter("tally_requests", "Requests by route and status.", ["method", "route", "status"])
+        waited = "Seconds from the headers of a request to the end of its answer."
+        self._seconds = histogram("tally_request_seconds", waited, ["route"])
+        self.active = gauge("tally_requests_active", "Requests that are being answered.")
+        self._events = counter("tally_events", "Changes that were committed.", ["model", "kind"])
+        self._rows = counter("tally_rows", "Rows of these changes.", ["model", "kind"])
+        committed = "Seconds from the arrival of a change to its durable commit."
+        self._commits = histogram("tally_commit_seconds", committed)
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self.registry.register(_ModelCollector(folder))
 

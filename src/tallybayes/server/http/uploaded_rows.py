@@ -7,6 +7,7 @@ small body could grow without bound, or run queries.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import sys
@@ -28,9 +29,9 @@ from tallybayes.io.formats.input_file import temporary_copies
 from tallybayes.io.formats.statistics_file import statistics_kind
 from tallybayes.server.events.row_admission import MAX_NEW_COLUMNS
 from tallybayes.server.http.arrow_body import read_arrow, write_arrow
-from tallybayes.server.http.packed_content import packed_kind
 from tallybayes.server.http.parquet_body import read_parquet
-from tallybayes.server.http.work_stop import check_stop
+from tallybayes.server.http.request_rows import packed_kind
+from tallybayes.server.http.service import check_stop
 from tallybayes.tables.table import Table
 
 __all__ = ["uploaded_rows"]
@@ -113,7 +114,7 @@ def _check(body: bytes, n_rows: int) -> bytes:
 def _file_name(name: str, media_type: str) -> str:
     """The last part of the name that was given, for its ending; else a name by the media type."""
     last = PurePosixPath(PureWindowsPath(name).name).name.lstrip(".")
-    suffix = _SUFFIXES.get(media_type.partition(";")[0].strip().lower(), "")
+    suffix = _SUFFIXES.get(media_type, "")
     safe = "".join(sign for sign in last if sign.isalnum() or sign in "._- ")
     safe = safe.encode("utf-8", "ignore")[-_LONGEST_NAME:].decode("utf-8", "ignore")  # file systems count bytes
     return safe if PurePosixPath(safe).suffix else f"{safe or 'rows'}{suffix}"
@@ -133,17 +134,13 @@ def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
 def _check_names(body: bytes, known: Collection[str]) -> None:
     """Refuse JSON with very many names that the model does not have: rows of five thousand took a minute to plan."""
     names: set[str] = set()
-    try:
+    with contextlib.suppress(ValueError, RecursionError):  # the reader says what is wrong, and where
         rows = json.loads(body) if body.lstrip().startswith(b"[") else map(json.loads, body.splitlines())
         for row in rows:
             names |= row.keys() - known if isinstance(row, dict) else set()
-            if len(names) > MAX_NEW_COLUMNS:
-                expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
-                raise DataError(expected, got=Described("more"), hint="send the columns of the model")
-    except DataError:
-        raise
-    except (ValueError, RecursionError):
-        pass  # the reader says what is wrong, and where
+    if len(names) > MAX_NEW_COLUMNS:
+        expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
+        raise DataError(expected, got=Described("more"), hint="send the columns of the model")
 
 
 def _rows_of(table: Table) -> Iterator[dict[str, Any]]:

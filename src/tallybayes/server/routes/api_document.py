@@ -1,41 +1,23 @@
-"""The OpenAPI document, and the parts of it that routes share: bodies of rows, answers, problems.
+"""The OpenAPI document, made from what each route says when it is added (`http/endpoint.py`).
 
-Each route has its part as it is added (`http/endpoint.py`); the schemas are in `api_schemas.py`.
+The schemas are in `api_schemas.py`. Statuses and parameters that follow from the rest of a route are added here.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from tallybayes.server.events.event_rows import ARROW, JSON, MODEL
-from tallybayes.server.http.endpoint import Endpoint
+from tallybayes.server.http.endpoint import BodyFacts, Endpoint
 from tallybayes.server.http.http_problem import PROBLEM_TYPE
 from tallybayes.server.http.request_rows import CSV, NDJSON, TSV
-from tallybayes.server.routes.api_schemas import PARAMETERS, SCHEMAS
+from tallybayes.server.routes.api_schemas import PARAMETERS, SCHEMAS, schema_of
 from tallybayes.version import __version__
 
-__all__ = [
-    "IDEMPOTENCY_KEY",
-    "IF_MATCH",
-    "IF_NONE_MATCH",
-    "answers",
-    "file_answer",
-    "file_body",
-    "json_answers",
-    "json_body",
-    "openapi_document",
-    "path_parameter",
-    "query",
-    "rows_body",
-    "rows_or_table",
-    "text_answer",
-]
-
-IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH = (
-    {"$ref": f"#/components/parameters/{name}"} for name in ("IdempotencyKey", "IfMatch", "IfNoneMatch")
-)
+__all__ = ["openapi_document"]
 
 _DESCRIPTION = """
 Naive Bayes models that answer and learn. Every change is an event of a durable log and can be taken back; it is
@@ -44,8 +26,9 @@ answered after the durable commit.
 Rows are objects of JSON, lines of JSON, CSV or Arrow. Errors are `application/problem+json` with what was expected,
 what was given and a hint. Answers have the version of the model in `ETag` and `X-Model-Version`.
 """.strip()
-_TEXT = {"type": "string"}
-_BYTES = {"type": "string", "format": "binary"}
+_TEXT = schema_of("text")
+_BINARY = (ARROW, MODEL, "application/octet-stream", "application/vnd.apache.parquet")
+_EXAMPLES = {NDJSON: '{"weight": 4.2}\n', CSV: "weight,likes\n4.2,fish\n", TSV: "weight\tlikes\n4.2\tfish\n"}
 _MEANING = {
     201: "It was added.",
     204: "Done. The answer has no body.",
@@ -54,7 +37,6 @@ _MEANING = {
     401: "There is no key, or none that this server knows.",
     403: "The key does not include this, the server is read-only, or the page is of another origin.",
     404: "There is no such model or event.",
-    405: "The path has other methods.",
     406: "There is no answer in a format that is accepted.",
     408: "The request did not arrive in time.",
     409: "The change does not fit: rows that were not learned, an event that was undone, a name that a file has.",
@@ -70,89 +52,9 @@ _MEANING = {
 _ALWAYS = (400, 401, 403, 408, 421, 429, 503)
 _HEADERS = {
     "ETag": {"description": "The model and its version.", "schema": _TEXT},
-    "X-Model-Version": {"description": "The version of the model.", "schema": {"type": "string"}},
+    "X-Model-Version": {"description": "The version of the model.", "schema": _TEXT},
     "X-Request-Id": {"description": "As in the log of the server.", "schema": _TEXT},
 }
-
-
-def _ref(schema: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{schema}"}
-
-
-def json_body(schema: str, example: Any) -> dict[str, Any]:
-    """A body of JSON."""
-    return {"required": True, "content": {JSON: {"schema": _ref(schema), "example": example}}}
-
-
-def rows_body(schema: str, example: Any) -> dict[str, Any]:
-    """A body of rows, as JSON or lines of JSON."""
-    body = json_body(schema, example)
-    body["content"][NDJSON] = {"schema": _TEXT, "example": '{"weight": 4.2}\n'}
-    return body
-
-
-def rows_or_table(schema: str, example: Any) -> dict[str, Any]:
-    """A body of rows in any format."""
-    body = rows_body(schema, example)
-    body["content"][CSV] = {"schema": _TEXT, "example": "weight,likes\n4.2,fish\n"}
-    body["content"][TSV] = {"schema": _TEXT, "example": "weight\tlikes\n4.2\tfish\n"}
-    body["content"][ARROW] = {"schema": _BYTES}
-    return body
-
-
-def file_body() -> dict[str, Any]:
-    """A body that is a model file."""
-    return {"required": True, "content": {"application/octet-stream": {"schema": _BYTES}, MODEL: {"schema": _BYTES}}}
-
-
-def answers(schema: str | None, *more: int, formats: Sequence[str] = ()) -> dict[str, Any]:
-    """The answers of a route: JSON by a schema or tables in some formats, and the problems it may answer with."""
-    content: dict[str, Any] = {} if schema is None else {JSON: {"schema": _ref(schema)}}
-    content |= {kind: {"schema": _BYTES if kind == ARROW else _TEXT} for kind in formats}
-    return _responses(content, more)
-
-
-def file_answer(media_type: str, *more: int) -> dict[str, Any]:
-    """The answers of a route that sends a file."""
-    return _responses({media_type: {"schema": _BYTES}}, more)
-
-
-def text_answer(media_type: str = "text/plain", *more: int) -> dict[str, Any]:
-    """The answers of a route that sends text."""
-    return _responses({media_type: {"schema": _TEXT}}, more)
-
-
-def json_answers(schema: str, error: str, *more: int) -> dict[str, Any]:
-    """The answers of a route of another protocol, with its own errors."""
-    result = _responses({JSON: {"schema": _ref(schema)}}, more)
-    for status, response in result.items():
-        if int(status) >= 400:
-            response["content"] = {JSON: {"schema": _ref(error)}}
-    return result
-
-
-def _responses(content: dict[str, Any], more: tuple[int, ...]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    if content and 204 not in more:
-        result["200"] = {"description": "The answer.", "content": content, "headers": _HEADERS}
-    for status in sorted({*more, *_ALWAYS}):
-        response: dict[str, Any] = {"description": _MEANING[status]}
-        if status == 201:
-            response |= {"content": content, "headers": _HEADERS}
-        if status >= 400:
-            response["content"] = {PROBLEM_TYPE: {"schema": _ref("Problem")}}
-        result[str(status)] = response
-    return result
-
-
-def query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter of the query."""
-    return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}
-
-
-def path_parameter(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter of the path."""
-    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
 def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
@@ -160,17 +62,15 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     names: Counter[str] = Counter()
     for endpoint in endpoints:
-        if endpoint.operation is None:
+        if not endpoint.summary:
             continue
         name = endpoint.handler.__name__  # with a number, if the handler has several routes
         names[name] += 1
         identifier = name if names[name] == 1 else f"{name}_{names[name]}"
-        model = [{"$ref": "#/components/parameters/Model"}] if "{model}" in endpoint.path else []
-        operation = endpoint.operation | {
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = {
             "operationId": identifier,
-            "parameters": [*model, *endpoint.operation.get("parameters", ())],
+            **_operation(endpoint),
         }
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     key = {"type": "http", "scheme": "bearer", "description": "A key that `tally key` has made."}
     return {
         "openapi": "3.1.0",
@@ -179,3 +79,67 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "components": {"schemas": SCHEMAS, "parameters": PARAMETERS, "securitySchemes": {"key": key}},
         "security": [{}, {"key": []}],
     }
+
+
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    """What the document says of a route."""
+    paragraphs = (endpoint.handler.__doc__ or "").split("\n\n")
+    in_path = [name.title() for name in re.findall(r"{(\w+)}", endpoint.path)]
+    names = [*in_path, *endpoint.parameters, *(["IfNoneMatch"] if endpoint.by_version else [])]
+    operation = {
+        "tags": [endpoint.tag],
+        "summary": endpoint.summary,
+        "description": "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs),
+        "parameters": [
+            {"$ref": f"#/components/parameters/{name}"} if isinstance(name, str) else name for name in names
+        ],
+        "responses": _responses(endpoint),
+    }
+    return operation if endpoint.body is None else operation | {"requestBody": _request_body(endpoint.body)}
+
+
+def _request_body(body: BodyFacts) -> dict[str, Any]:
+    content = {} if body.schema is None else {JSON: {"schema": schema_of(body.schema), "example": body.example}}
+    for kind in body.formats:
+        content[kind] = _content(kind) | ({"example": _EXAMPLES[kind]} if kind in _EXAMPLES else {})
+    return {"required": True, "content": content}
+
+
+def _content(media_type: str) -> dict[str, Any]:
+    """A text or a file."""
+    return {"schema": _TEXT | ({"format": "binary"} if media_type in _BINARY else {})}
+
+
+def _responses(endpoint: Endpoint) -> dict[str, Any]:
+    answer, error = endpoint.answer, endpoint.error
+    content = {} if answer is None else {JSON: {"schema": schema_of(answer) if isinstance(answer, str) else answer}}
+    content |= {kind: _content(kind) for kind in endpoint.formats}
+    problem = (
+        {PROBLEM_TYPE: {"schema": schema_of("Problem")}} if error is None else {JSON: {"schema": schema_of(error)}}
+    )
+    result: dict[str, Any] = {}
+    if content:
+        result["200"] = {"description": "The answer.", "content": content, "headers": _HEADERS}
+    for status in sorted(_statuses(endpoint)):
+        result[str(status)] = {"description": _MEANING[status]}
+        if status == 201:
+            result["201"] |= {"content": content, "headers": _HEADERS}
+        if status >= 400:
+            result[str(status)]["content"] = problem
+    return result
+
+
+def _statuses(endpoint: Endpoint) -> set[int]:
+    """The statuses that a route may answer with, but for 200."""
+    statuses = {*_ALWAYS, *endpoint.statuses}
+    if "{" in endpoint.path:
+        statuses.add(404)
+    if endpoint.by_version:
+        statuses.add(304)
+    if endpoint.answer is not None and endpoint.formats:
+        statuses.add(406)
+    if "IfMatch" in endpoint.parameters:
+        statuses.add(412)
+    if endpoint.body is not None:
+        statuses |= {413, 422}
+    return statuses

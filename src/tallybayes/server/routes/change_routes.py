@@ -3,80 +3,74 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any, Literal
 
 from tallybayes.errors import Described, ParameterError
-from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Routes
+from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.request_rows import RequestRows, check_rows, read_object
-from tallybayes.server.live.change_request import Applied, ChangeKind, ChangeRequest
-from tallybayes.server.live.live_model import LiveModel
-from tallybayes.server.routes.api_document import IDEMPOTENCY_KEY, IF_MATCH, answers, json_body, rows_or_table
+from tallybayes.server.http.request_rows import TABLES, RequestRows, check_rows, read_object
+from tallybayes.server.live.change_request import ChangeKind, ChangeRequest
 
 __all__ = ["idempotency_key", "routes"]
 
-routes = Routes("Changes", "/v1/models/{model}")
-_add_change = partial(
-    routes.add,
+routes = Routes(
+    "Changes",
+    "/v1/models/{model}",
     changes=True,
-    parameters=[IDEMPOTENCY_KEY, IF_MATCH],
-    responses=answers("Change", 400, 403, 404, 409, 412, 413, 415, 422, 503),
+    parameters=["IdempotencyKey", "IfMatch"],
+    answer="Change",
+    statuses=(409, 415),
 )
-_LABELLED = rows_or_table("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]})
+_LABELLED = BodyFacts("RowsRequest", {"rows": [{"weight": 4.2, "likes": "fish", "pet": "cat"}]}, TABLES)
+_CALIBRATION = {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}
 
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
 _CONSTRAINTS = ("false_negatives", "false_positives", "maximise", "budget")
 _DECIDE = ("positive", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new")
-_METHODS = ("temperature", "isotonic", "none")
 
 
-@_add_change("POST", "/learn", needs="learn", summary="Learn labelled rows", requestBody=_LABELLED)
+@routes.add("POST", "/learn", needs="learn", summary="Learn labelled rows", body=_LABELLED)
 async def learn(call: Call) -> Answer:
     """Adds rows, all of them or none; new classes, categories and columns are added to the model."""
     return await _change_rows(call, "learn")
 
 
-@_add_change("POST", "/forget", needs="learn", summary="Forget labelled rows", requestBody=_LABELLED)
+@routes.add("POST", "/forget", needs="learn", summary="Forget labelled rows", body=_LABELLED)
 async def forget(call: Call) -> Answer:
     """Subtracts rows that were learned, exactly; all of them or none."""
     return await _change_rows(call, "forget")
 
 
 async def _change_rows(call: Call, kind: Literal["learn", "forget"]) -> Answer:
-    live = call.live
     request = await RequestRows.read(call)
-    rows, media_type = await _pack_body(call, live, request)
+    rows, media_type = await _pack_body(call, request)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = request.rows  # the writer need not read them again
-    return await _commit(call, live, kind, rows, media_type, parsed=parsed)
+    return await _commit(call, kind, rows, media_type, parsed=parsed)
 
 
 async def _commit(
-    call: Call, live: LiveModel, kind: ChangeKind, rows: bytes | None = None, media_type: str = JSON, **facts: Any
+    call: Call, kind: ChangeKind, rows: bytes | None = None, media_type: str = JSON, **facts: Any
 ) -> Answer:
     """Submit a change in the name of the sender, and answer when it is committed."""
-    key, version = idempotency_key(call), call.if_version(live)
-    return _answer(
-        live, await call.service.change(live, ChangeRequest(kind, rows, media_type, call.who, key, version, **facts))
-    )
+    change = ChangeRequest(kind, rows, media_type, call.who, idempotency_key(call), call.if_version(), **facts)
+    applied = await call.service.change(call.live, change)
+    body = json.dumps(vars(applied), ensure_ascii=False).encode()
+    return Answer(body, headers=version_headers(call.live, applied))
 
 
-async def _pack_body(call: Call, live: LiveModel, request: RequestRows) -> tuple[bytes | None, str]:
+async def _pack_body(call: Call, request: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
     if request.rows is not None:
         return await call.service.for_body(call.content, _write_json, request.rows), JSON
-    most, snapshot = call.service.settings.max_rows, live.current.snapshot
-    content = await call.service.in_thread(_as_arrow, request, snapshot, most)
-    return content, ARROW
+    most, snapshot = call.service.settings.max_rows, call.published.snapshot
+    return await call.service.in_thread(request.as_arrow, snapshot, most), ARROW
 
 
 def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
@@ -85,14 +79,6 @@ def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
         return None
     parts = [write_rows(rows[i : i + _PART])[1:-1] for i in range(0, len(rows), _PART)]
     return b"[" + b",".join(parts) + b"]"
-
-
-def _as_arrow(request: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
-    """The rows of a table as a stream of Arrow, checked."""
-    if request.media_type == ARROW:
-        return request.content if request.arrow(most).num_rows else None
-    table = request.table(snapshot, most)
-    return write_arrow(table) if table.num_rows else None
 
 
 def idempotency_key(call: Call) -> str | None:
@@ -106,85 +92,54 @@ def idempotency_key(call: Call) -> str | None:
     return key
 
 
-def _answer(live: LiveModel, applied: Applied) -> Answer:
-    body = json.dumps(
-        {
-            "event": applied.event,
-            "version": applied.version,
-            "kind": applied.kind,
-            "rows": applied.rows,
-            "skipped": applied.skipped,
-            "notes": applied.notes,
-            "repeated": applied.repeated,
-        },
-        ensure_ascii=False,
-    ).encode()
-    return Answer(body, headers=version_headers(live, applied))
-
-
-@_add_change(
-    "POST", "/undo", needs="learn", summary="Take back an event", requestBody=json_body("UndoRequest", {"event": 17})
-)
+@routes.add("POST", "/undo", needs="learn", summary="Take back an event", body=BodyFacts("UndoRequest", {"event": 17}))
 async def undo(call: Call) -> Answer:
     """The model is then as if the event had never happened, byte for byte."""
-    live = call.live
     event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
-    return await _commit(call, live, "undo", event=event)
+    return await _commit(call, "undo", event=event)
 
 
-@_add_change(
+@routes.add(
     "POST",
     "/calibrate",
     needs="admin",
     summary="Calibrate the probabilities",
-    requestBody=rows_or_table("CalibrateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}], "method": "temperature"}),
+    body=BodyFacts("CalibrateRequest", _CALIBRATION, TABLES),
 )
 async def calibrate(call: Call) -> Answer:
     """On rows that the model has learned (each scored without itself), or on new ones."""
-    live = call.live
-    request = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
-    options = request.options if request is not None else await read_object(call, ("method", "new"))
-    method, new = options.get("method", "temperature"), options.get("new", False)
-    if method not in _METHODS:
-        raise ParameterError("method: temperature, isotonic or none", got=method)
-    if not isinstance(new, bool):
-        raise ParameterError("new: true or false", got=new)
-    if (request is None) != (method == "none"):
-        expected = "no rows for the method none" if request is not None else "rows to calibrate on"
-        raise HttpError.of(422, expected, got=Described("rows" if request is not None else "none"))
-    rows, media_type = (None, JSON) if request is None else await _pack_body(call, live, request)
-    settings = {"method": method, "leave_one_out": not new}
-    return await _commit(call, live, "calibrate", rows, media_type, settings=settings)
+    request = await RequestRows.read(call, ("method", "new"), needs_rows=False)
+    method = request.options.get("method", "temperature")
+    has_rows = request.media_type != JSON or request.rows is not None
+    if has_rows == (method == "none"):
+        expected = "no rows for the method none" if has_rows else "rows to calibrate on"
+        raise HttpError.of(422, expected, got=Described("rows" if has_rows else "none"))
+    rows, media_type = await _pack_body(call, request) if has_rows else (None, JSON)
+    settings = {"method": method, "leave_one_out": not request.options.get("new", False)}
+    return await _commit(call, "calibrate", rows, media_type, settings=settings)
 
 
-def _has_rows(call: Call) -> bool:
-    """Whether a body has rows: tables have, objects of JSON may."""
-    content_type = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
-    return content_type != JSON or b'"rows"' in call.content or b'"row"' in call.content
-
-
-@_add_change(
+@routes.add(
     "PUT",
     "/decision",
     needs="admin",
     summary="Set the decision rule",
-    requestBody=json_body("DecideRequest", {"positive": "dog", "threshold": 0.8}),
+    body=BodyFacts("DecideRequest", {"positive": "dog", "threshold": 0.8}),
 )
 async def decide(call: Call) -> Answer:
     """A threshold for a class, costs, or no answer below a probability, as `tally decide`.
 
     An empty object is the most probable class.
     """
-    live = call.live
     options = await read_object(call, _DECIDE)
     rows = options.pop("rows", None)
     stored = None
     if rows is not None:
         checked = check_rows(rows, call.service.settings.max_rows)
         stored = await call.service.for_body(call.content, _write_json, checked)
-    return await _commit(call, live, "decide", stored, settings=_rule(options, stored is not None))
+    return await _commit(call, "decide", stored, settings=_rule(options, stored is not None))
 
 
 def _rule(options: dict[str, Any], has_rows: bool) -> dict[str, Any]:
@@ -195,11 +150,5 @@ def _rule(options: dict[str, Any], has_rows: bool) -> dict[str, Any]:
     if bool(chosen) != has_rows and not (has_rows and options.get("costs") is not None):
         expected = "rows to choose the threshold on" if chosen else "rows only to choose a threshold on"
         raise ParameterError(expected, got=Described("none" if chosen else "rows"))
-    if options.get("maximise") not in (None, "f1"):
-        raise ParameterError("maximise: f1", got=options["maximise"])
-    if not isinstance(options.get("costs", {}), (dict, type(None))):
-        raise ParameterError("costs: an object of objects, by true class and answer", got=options["costs"])
-    if not isinstance(options.get("new", False), bool):
-        raise ParameterError("new: true or false", got=options["new"])
     result = {name: value for name, value in options.items() if value is not None and name != "new"}
     return result | ({"leave_one_out": not options.get("new", False)} if has_rows else {})

@@ -15,7 +15,7 @@ from tallybayes.errors import TallyError
 from tallybayes.families.predictive import Predictive
 from tallybayes.formatting import finite_json, shown
 from tallybayes.model import Model
-from tallybayes.reporting.column_chart_data import ColumnChartData, column_chart_data, value_grid
+from tallybayes.reporting.column_chart_data import column_chart_data, value_grid
 from tallybayes.state.column_weights import Weight
 
 __all__ = ["form_fields"]
@@ -36,17 +36,14 @@ def form_fields(model: Model) -> dict[str, Any]:
     >>> [(one["name"], one["kind"], one["values"]) for one in form_fields(model)["columns"]]
     [('fever', 'flag', []), ('town', 'category', [{'value': 'Ulm', 'rows': 2}, {'value': 'Bonn', 'rows': 1}])]
     """
-    schema = model.schema
-    parameters = model.describe().columns
-    used = _in_order_of_schema(schema)
-    pictures = {name: _picture(model, name, parameters) for name in used[:_PICTURES]}
-    known = model.predictives()
-    ranges = {name: _range(schema, name, known[name]) for name in used[:_RANGES] if name in known}
-    columns = [
-        _field(model, schema, name, parameters.get(name, []))
-        | {"range": ranges.get(name), "picture": _plain(pictures.get(name))}
-        for name in used
-    ]
+    schema, tables, predictives = model.schema, model.describe().columns, model.predictives()
+    place = {name: number for number, name in enumerate(schema.columns)}  # in the data that it was fitted on
+    columns = []
+    for i, name in enumerate(sorted(schema.columns_in_use, key=lambda name: place.get(name, len(place)))):
+        field = _field(model, name, tables.get(name, []))
+        field["range"] = _range(schema, name, predictives[name]) if i < _RANGES and name in predictives else None
+        field["picture"] = _picture(model, name, tables.get(name, [])) if i < _PICTURES else None
+        columns.append(field)
     excluded = [
         {"name": name, "reason": spec.reason}
         for name, spec in schema.columns.items()
@@ -67,15 +64,8 @@ def _has_intervals(model: Model) -> bool:
     return True
 
 
-def _in_order_of_schema(schema: Schema) -> list[str]:
-    """The columns of the table that the model uses, as they are ordered in the data that it was fitted on."""
-    used = schema.columns_in_use
-    place = {name: number for number, name in enumerate(schema.columns)}
-    return sorted(used, key=lambda name: place.get(name, len(place)))
-
-
-def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> dict[str, Any]:
-    spec = schema.columns.get(name)
+def _field(model: Model, name: str, table: list[dict[str, Any]]) -> dict[str, Any]:
+    schema, spec = model.schema, model.schema.columns.get(name)
     return {
         "name": name,
         "family": schema.family_name(name) if spec is not None else "input",
@@ -83,7 +73,7 @@ def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]])
         "kind": _kind(schema, name),
         "separator": None if spec is None or spec.family is None else spec.family.separator,
         "whole": spec is not None and spec.reader.is_whole,
-        "values": _values(model, schema, name, table),
+        "values": _values(model, name, table),
         "weight": _weight(model.column_weights.weights.get(name)),
     }
 
@@ -126,9 +116,9 @@ def _range(schema: Schema, name: str, part: Predictive) -> list[float] | None:
     return [float(f"{end:.12g}") for end in ends]
 
 
-def _values(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _values(model: Model, name: str, table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The most frequent categories or tags with their rows; ordered categories in their order."""
-    family = schema.family_of(name)
+    family = model.schema.family_of(name)
     if family is None or family.column not in (Codes, Bag) or family.tokeniser is not None:
         return []
     tally = model.snapshot().state.statistics.blocks.get(family.counted)
@@ -137,15 +127,13 @@ def _values(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]
     if family.is_ordered:
         order = list(dict.fromkeys(row["value"] for row in table if "value" in row))
         first.sort(key=lambda key: order.index(key) if key in order else len(order))
-    return [{"value": _json_value(key), "rows": _whole(amounts[key])} for key in first]
-
-
-def _json_value(key: Any) -> Any:
-    return key if isinstance(key, (str, int, float, bool)) else shown(key)
-
-
-def _whole(amount: float) -> float:
-    return int(amount) if amount.is_integer() else amount
+    return [
+        {
+            "value": key if isinstance(key, (str, int, float, bool)) else shown(key),
+            "rows": int(amounts[key]) if amounts[key].is_integer() else amounts[key],
+        }
+        for key in first
+    ]
 
 
 def _weight(weight: Weight | None) -> float | None:
@@ -155,19 +143,16 @@ def _weight(weight: Weight | None) -> float | None:
     return float(weight) if isinstance(weight, (int, float)) else sum(weight.values()) / max(len(weight), 1)
 
 
-def _picture(model: Model, name: str, parameters: dict[str, list[dict[str, Any]]]) -> ColumnChartData | None:
-    """What is drawn of a column; None for dates, inputs of derived columns, and families without a distribution."""
+def _picture(model: Model, name: str, table: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What is drawn of a column, with the points and digits that can be seen.
+
+    None for dates, inputs of derived columns, and families without a distribution.
+    """
     if name not in model.schema.families:
         return None
     try:
-        return column_chart_data(model, name, parameters.get(name, []))
+        picture = column_chart_data(model, name, table)
     except TallyError:
-        return None
-
-
-def _plain(picture: ColumnChartData | None) -> dict[str, Any] | None:
-    """A picture as plain values: points and digits that can be seen."""
-    if picture is None:
         return None
     step = max(1, len(picture.rows) // (_POINTS * max(len(picture.classes), 1))) if picture.kind == "curve" else 1
     by_class = [[row for row in picture.rows if row["class"] == name] for name in picture.classes]

@@ -8,22 +8,19 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.server_metrics import METRICS_TYPE
-from tallybayes.server.routes.api_document import answers, text_answer
 
 __all__ = ["routes"]
 
 routes = Routes("Health")
 
 
-@routes.add("GET", "/health/live", needs=None, summary="Whether the server answers", responses=answers("Health"))
+@routes.add("GET", "/health/live", needs=None, summary="Whether the server answers", answer="Health")
 async def health_live(call: Call) -> Answer:
     """For a liveness probe."""
     return Answer.of({"status": "live"})
 
 
-@routes.add(
-    "GET", "/health/ready", needs=None, summary="Whether the server takes requests", responses=answers("Health")
-)
+@routes.add("GET", "/health/ready", needs=None, summary="Whether the server takes requests", answer="Health")
 async def health_ready(call: Call) -> Answer:
     """For a readiness probe: not ready while the server shuts down."""
     if call.service.closing.is_set():
@@ -31,13 +28,7 @@ async def health_ready(call: Call) -> Answer:
     return Answer.of({"status": "ready"})
 
 
-@routes.add(
-    "GET",
-    "/metrics",
-    needs="predict",
-    summary="Measurements for Prometheus",
-    responses=text_answer(METRICS_TYPE.partition(";")[0]),
-)
+@routes.add("GET", "/metrics", needs="predict", summary="Measurements for Prometheus", formats=["text/plain"])
 async def metrics(call: Call) -> Answer:
     """Requests by route and status with their durations, events, rows, versions, queues."""
     if call.api_key is not None and "*" not in call.api_key.models:

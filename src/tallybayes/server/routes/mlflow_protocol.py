@@ -12,35 +12,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import JSON
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Routes
+from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.prediction_answer import answer_predictions
 from tallybayes.server.http.request_rows import CSV, RequestRows, check_rows
-from tallybayes.server.http.row_limit import RowLimit
-from tallybayes.server.http.service import LONG
+from tallybayes.server.http.row_source import RowLimit
 from tallybayes.server.http.strict_json import parse_json
-from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.live.predicted_rows import PredictedRows
-from tallybayes.server.routes.api_document import json_answers, json_body, text_answer
-from tallybayes.tables.source import Source
+from tallybayes.server.routes.prediction_routes import answer_predictions
 from tallybayes.version import __version__
 
 __all__ = ["routes"]
 
 routes = Routes("MLflow")
-_BODY = json_body("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}})
-_BODY["content"][CSV] = {"schema": {"type": "string"}, "example": "weight\n4.2\n"}
 
 _KEYS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 _PARAMS = ("model", "proba")
@@ -52,45 +43,34 @@ _CHARSET = re.compile(r"charset=\"?utf-?8\"?", re.IGNORECASE)
     "/invocations",
     needs="predict",
     summary="Predict",
-    requestBody=_BODY,
-    responses=json_answers("InvocationsResponse", "InvocationsError", 404, 413, 415, 422),
+    body=BodyFacts("InvocationsRequest", {"dataframe_split": {"columns": ["weight"], "data": [[4.2]]}}, [CSV]),
+    answer="InvocationsResponse",
+    statuses=[404, 415],
+    error="InvocationsError",
 )
 async def invocations(call: Call) -> Answer:
     """As MLflow's scoring server; with several models, `params` names one."""
-    content_type = call.field(b"content-type") or ""
-    kind, _, parameters = content_type.partition(";")
-    kind = kind.strip().lower()
+    kind, content_type = call.media_type, call.field(b"content-type") or ""
+    parameters = content_type.partition(";")[2]
     if kind not in (JSON, CSV):
         raise HttpError.of(415, f"the content type {JSON} or {CSV}", got=Described(content_type or "none"))
     if "charset" in parameters.lower() and not _CHARSET.search(parameters):
         raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
-    most, params = call.service.settings.max_rows, {}
-    body: Any
-    if kind == CSV:
-        body = RequestRows(CSV, content=call.content)
-    else:
-        body = await call.service.for_body(call.content, parse_json, call.content)
-        params = _params(body)
-    live = _model(call, params)
-    published = live.current
-    snapshot = published.snapshot
+    body = await call.service.for_body(call.content, parse_json, call.content) if kind == JSON else None
+    params = _params(body) if kind == JSON else {}
+    _find_model(call, params)
+    most, snapshot, with_proba = call.service.settings.max_rows, call.published.snapshot, bool(params.get("proba"))
     snapshot.require_classes()
-    with_proba, headers = bool(params.get("proba")), version_headers(live, published)
+    rows = await call.service.for_body(call.content, _rows, body, snapshot, most) if kind == JSON else None
 
     def answer(scored: PredictedRows) -> Answer:
         """Answer with predictions as MLflow words them."""
         facts = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
-        return answer_in_parts(call.service, json_parts(facts), headers=headers)
+        return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
-    few = _rows(body, snapshot, most) if kind == JSON and len(call.content) <= LONG else None
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
-
-    def opened() -> AbstractContextManager[Source]:
-        """The rows of the body as a source."""
-        rows = body if kind == CSV else RequestRows(JSON, _rows(body, snapshot, most) if few is None else few)
-        return rows.opened(limit, snapshot.state.schema)
-
-    return await answer_predictions(call.service, snapshot, few, opened, answer, keeps_proba=with_proba)
+    request = RequestRows(kind, rows, call.content)
+    return await answer_predictions(call, request, limit, answer, keeps_proba=with_proba)
 
 
 def _params(body: Any) -> dict[str, Any]:
@@ -106,8 +86,8 @@ def _params(body: Any) -> dict[str, Any]:
     return params
 
 
-def _model(call: Call, params: dict[str, Any]) -> LiveModel:
-    """The model that is named, or the only one."""
+def _find_model(call: Call, params: dict[str, Any]) -> None:
+    """Let the call be about the model that is named, or the only one."""
     models = [known for known in call.service.folder if call.may_see(known)]
     name = params.get("model")
     if name is None:
@@ -119,7 +99,6 @@ def _model(call: Call, params: dict[str, Any]) -> LiveModel:
         raise HttpError.of(400, "params.model: a name", got=name)
     call.path_params["model"] = name
     call.authorise("predict")  # once more, for this model
-    return call.service.model(name, call.may_see)
 
 
 def _rows(body: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
@@ -168,14 +147,14 @@ def _predictions(scored: PredictedRows, *, with_proba: bool) -> Iterator[list[An
         yield [dict(zip(names, row, strict=True)) for row in proba.tolist()]
 
 
-@routes.add("GET", "/health", needs=None, summary="Health", responses=text_answer())
-@routes.add("GET", "/ping", needs=None, summary="Health", responses=text_answer())
+@routes.add("GET", "/health", needs=None, summary="Health", formats=["text/plain"])
+@routes.add("GET", "/ping", needs=None, summary="Health", formats=["text/plain"])
 async def ping(call: Call) -> Answer:
     """Empty: the server answers."""
     return Answer(b"\n", "text/plain; charset=utf-8")
 
 
-@routes.add("GET", "/version", needs=None, summary="Version", responses=text_answer())
+@routes.add("GET", "/version", needs=None, summary="Version", formats=["text/plain"])
 async def version(call: Call) -> Answer:
     """Of tallybayes."""
     return Answer(__version__.encode(), "text/plain; charset=utf-8")

@@ -7,20 +7,22 @@ pages work without a connection to the internet, which the pages of FastAPI for 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from typing import Any
 
 from tallybayes.errors import NONE
+from tallybayes.reporting.chart_style import altair
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.routes.api_document import text_answer
-from tallybayes.server.routes.column_chart import chart_script, has_charts
 
-__all__ = ["PAGE_POLICY", "PageFile", "page_files", "routes"]
+__all__ = ["PAGE_POLICY", "PageFile", "has_charts", "page_files", "routes"]
 
 routes = Routes("Reference")
 
@@ -54,19 +56,17 @@ def page_files() -> dict[str, PageFile]:
     """
     shared = files("tallybayes.reporting").joinpath("assets", "nomogram_sum.js")
     return {
-        **dict(_list_files(files("tallybayes.server").joinpath("page"), "")),
+        **dict(_list_files(files("tallybayes.server").joinpath("page"))),
         "logic/nomogram_sum.js": _page_file(shared, _TYPES[".js"]),
     }
 
 
-def _list_files(folder: Traversable, before: str) -> list[tuple[str, PageFile]]:
-    result = []
+def _list_files(folder: Traversable, before: str = "") -> Iterator[tuple[str, PageFile]]:
     for entry in sorted(folder.iterdir(), key=lambda item: item.name):
         if entry.is_dir():
-            result += _list_files(entry, f"{before}{entry.name}/")
+            yield from _list_files(entry, f"{before}{entry.name}/")
         elif (kind := _TYPES.get(f".{entry.name.rpartition('.')[2]}")) is not None:
-            result.append((before + entry.name, _page_file(entry, kind)))
-    return result
+            yield before + entry.name, _page_file(entry, kind)
 
 
 def _page_file(entry: Traversable, media_type: str) -> PageFile:
@@ -74,7 +74,7 @@ def _page_file(entry: Traversable, media_type: str) -> PageFile:
     return PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
 
 
-@routes.add("GET", "/docs", needs=None, summary="This reference as a page", responses=text_answer("text/html"))
+@routes.add("GET", "/docs", needs=None, summary="This reference as a page", formats=["text/html"])
 async def docs(call: Call) -> Answer:
     """The routes of the OpenAPI document, each with a form to try it."""
     return _file(call, "reference/reference.html")
@@ -86,12 +86,27 @@ async def page(call: Call) -> Answer:
     return _file(call, "index.html")
 
 
+def has_charts() -> bool:
+    """Whether the packages that draw larger charts are installed, those of the extra `report`."""
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+
+
+@cache
+def _chart_script() -> bytes:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    altair()
+    import vl_convert
+
+    library: Any = vl_convert  # its types want a snippet, without which the whole bundle is meant
+    return str(library.javascript_bundle()).encode()
+
+
 @routes.add("GET", "/page/vega.js", needs=None)
 async def vega_script(call: Call) -> Answer:
     """Send the script that draws larger charts, if the packages that bring it are installed."""
     if not has_charts():
         raise HttpError.of(404, "packages that draw charts", got=NONE, hint="pip install 'tallybayes[report]'")
-    content = await call.service.in_thread(chart_script)
+    content = await call.service.in_thread(_chart_script)
     headers = [(b"content-security-policy", PAGE_POLICY.encode()), (b"cache-control", b"max-age=3600")]
     return Answer(content, "text/javascript; charset=utf-8", headers=headers)
 

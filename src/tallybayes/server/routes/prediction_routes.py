@@ -3,111 +3,108 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.errors import Described, ParameterError, is_real_number
+from tallybayes.errors import Described
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.explaining.explanation import explain as explain_rows
-from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON
-from tallybayes.server.http.answer import Answer
-from tallybayes.server.http.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.http.answer import Answer, ListParts, answer_in_parts, json_parts
 from tallybayes.server.http.answer_table import answer_format, table_parts, table_type
 from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
-from tallybayes.server.http.endpoint import Routes
+from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.model_tag import version_headers
-from tallybayes.server.http.prediction_answer import answer_predictions
-from tallybayes.server.http.request_rows import CSV, NDJSON, TSV, RequestRows
-from tallybayes.server.http.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
-from tallybayes.server.http.work_stop import check_stop
-from tallybayes.server.live.live_model import LiveModel, Published
+from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows
+from tallybayes.server.http.row_source import INTERVAL_COST, MAX_CELLS, RowLimit
+from tallybayes.server.http.service import check_stop
 from tallybayes.server.live.predicted_rows import PredictedRows
-from tallybayes.server.routes.api_document import IF_MATCH, answers, query, rows_body, rows_or_table
+from tallybayes.server.routes.api_schemas import query_parameter
 from tallybayes.tables.source import Source
 
-__all__ = ["routes"]
+__all__ = ["answer_predictions", "routes"]
 
 routes = Routes("Predictions", "/v1/models/{model}")
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
 _MOST_SAMPLED = 10_000
+_ROW = {"weight": 4.2, "likes": "fish|sun"}
+_add_for_rows = partial(routes.add, "POST", needs="predict", parameters=["IfMatch"])
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/predict",
-    needs="predict",
     summary="Predict",
-    parameters=[IF_MATCH],
-    requestBody=rows_or_table("PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}),
-    responses=answers("Predictions", 400, 404, 406, 412, 413, 415, 422, formats=(NDJSON, CSV, TSV, ARROW)),
+    body=BodyFacts("PredictRequest", {"rows": [_ROW], "interval": 0.95}, TABLES),
+    answer="Predictions",
+    formats=TABLES,
+    statuses=[415],
 )
 async def predict(call: Call) -> Answer:
     """The label of every row and the probabilities of all classes.
 
     The answer has the format of the request, unless the header Accept names another.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("probabilities", "interval"))
-    snapshot = published.snapshot
     snapshot.require_classes()
-    if not isinstance(request.options.get("probabilities", True), bool):
-        raise HttpError.of(422, "probabilities: true or false", got=request.options["probabilities"])
-    kind, level = answer_format(call, request.media_type), _level(request.options)
+    kind, level = answer_format(call, request.media_type), request.options.get("interval")
     keeps_proba = kind != JSON or request.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
     limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
-    return await answer_predictions(
-        call.service,
-        snapshot,
-        request.rows if level is None else None,
-        lambda: request.opened(limit, snapshot.state.schema),
-        lambda scored: _answer(call, live, published, scored, kind, request.options),
-        level=level,
-        keeps_proba=keeps_proba,
-    )
+    answer = partial(_answer, call, kind, request.options)
+    return await answer_predictions(call, request, limit, answer, level=level, keeps_proba=keeps_proba)
 
 
-def _answer(
-    call: Call, live: LiveModel, published: Published, scored: PredictedRows, kind: str, options: dict[str, Any]
+async def answer_predictions(
+    call: Call,
+    request: RequestRows,
+    limit: RowLimit,
+    answer: Callable[[PredictedRows], Answer],
+    *,
+    level: float | None = None,
+    keeps_proba: bool,
 ) -> Answer:
-    """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
-    headers = version_headers(live, published)
+    """Score rows, a few at once, many in a thread; answer when all are scored, so that an error is answered as one."""
+    snapshot = call.published.snapshot
+    predicted = None if request.rows is None or level is not None else PredictedRows.of_few(snapshot, request.rows)
+    if predicted is not None:
+        return answer(predicted)
+
+    def work() -> Answer:
+        """Score many rows and begin the answer."""
+        with request.opened(limit, snapshot.state.schema) as source:
+            return answer(PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba))
+
+    return await call.service.in_thread(work)
+
+
+def _answer(call: Call, kind: str, options: dict[str, Any], scored: PredictedRows) -> Answer:
+    """The answer in some format, in parts."""
+    headers, classes = call.version_headers, scored.snapshot.classes
     if kind != JSON:
-        types = _table_types(scored, kind, with_ends=_level(options) is not None)
+        types = _table_types(scored, kind, with_ends=options.get("interval") is not None)
         return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
-    classes = published.snapshot.classes
-    facts: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
-    facts["predictions"] = ListParts(scored.answers(classes), _plain_json)
+    facts = {**call.model_version, "classes": classes, "predictions": ListParts(scored.answers(classes), _plain_json)}
     if options.get("probabilities", True):
         facts["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
-    if _level(options) is not None:
+    if options.get("interval") is not None:
         facts["intervals"] = ListParts((piece.tolist() for piece in scored.ends), _plain_json)
     return answer_in_parts(call.service, json_parts(facts), headers=headers)
 
 
 _plain_json = partial(json.dumps, ensure_ascii=False)  # of numbers that are finite, and of labels
-
-
-def _level(options: dict[str, Any]) -> float | None:
-    level = options.get("interval")
-    if level is not None and not (is_real_number(level) and 0 < level < 1):
-        raise ParameterError("interval: a level between 0 and 1, such as 0.95", got=level)
-    return level
 
 
 def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
@@ -117,20 +114,17 @@ def _table(scored: PredictedRows, kind: str) -> Iterator[dict[str, Any]]:
     intervals: list[Any] = scored.ends or [None] * len(scored.codes)
     labels = scored.answers(classes)
     for own_labels, codes, proba, ends in zip(labels, scored.codes, scored.proba, intervals, strict=True):
-        rows, is_known = np.arange(len(codes)), codes >= 0
-        columns: dict[str, Any] = {"prediction": own_labels, "probability": _known(proba[rows, codes], is_known)}
+        rows, abstains = np.arange(len(codes)), codes < 0
+        numbers = {"probability": proba[rows, codes]}
         if ends is not None:
-            columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
+            numbers |= {"low": ends[rows, codes, 0], "high": ends[rows, codes, 1]}
+        columns: dict[str, Any] = {"prediction": own_labels}
+        columns |= {name: np.ma.array(values, mask=abstains).tolist() for name, values in numbers.items()}
         if kind == NDJSON:
             columns["probabilities"] = [dict(zip(names, row, strict=True)) for row in proba.tolist()]
         else:
             columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
         yield columns
-
-
-def _known(values: Floats, is_known: Any) -> list[float | None]:
-    """Values, None where the decision rule abstains."""
-    return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
 
 
 def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
@@ -141,26 +135,23 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
     return {"prediction": label, **dict.fromkeys(names, pa.float64())}
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/explain",
-    needs="predict",
     summary="Explain predictions",
-    parameters=[IF_MATCH],
-    requestBody=rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
-    responses=answers("Explanations", 400, 404, 412, 413, 415, 422),
+    body=BodyFacts("ExplainRequest", {"row": _ROW}, [NDJSON]),
+    answer="Explanations",
+    statuses=[415],
 )
 async def explain(call: Call) -> Answer:
     """For every row the prior and the contribution of each column, which add up to log P(class, row).
 
     They are natural logarithms. Also the words of a text, and the smallest change that would flip the answer.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    snapshot = call.published.snapshot
     request = await RequestRows.read(call, ("interval",))
-    published.snapshot.require_classes()
-    level, snapshot = _level(request.options), published.snapshot
+    snapshot.require_classes()
+    level = request.options.get("interval")
     classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
     def work() -> Answer:
@@ -178,9 +169,9 @@ async def explain(call: Call) -> Answer:
                     raise HttpError.of(413, expected, got=Described("more"), hint=hint)
                 row_facts = explanation.to_dict()
                 texts.append(json_text(row_facts if level is None else row_facts | {"interval": ends[len(texts)]}))
-        facts: dict[str, Any] = {"model": live.name, "version": published.version}
-        facts["explanations"] = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
-        return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
+        parts = ListParts(([text] for text in texts), lambda part: f"[{part[0]}]")
+        facts = {**call.model_version, "explanations": parts}
+        return answer_in_parts(call.service, json_parts(facts), headers=call.version_headers)
 
     return await call.service.in_thread(work)
 
@@ -193,27 +184,22 @@ def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
             yield from explain_rows(snapshot, table.part(row, row + 1))
 
 
-@routes.add(
-    "POST",
+@_add_for_rows(
     "/evaluate",
-    needs="predict",
     summary="Evaluate on labelled rows",
-    parameters=[IF_MATCH],
-    requestBody=rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
-    responses=answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
+    body=BodyFacts("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}, TABLES),
+    answer="Evaluation",
+    statuses=[409, 415],
 )
 async def evaluate(call: Call) -> Answer:
     """Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix.
 
     As `tally evaluate --json` prints them.
     """
-    live = call.live
-    call.require_version(live)
-    published = live.current
+    call.require_version()
+    published = call.published
     request = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = request.options.get("leave_one_out")
-    if not (leave_one_out is None or isinstance(leave_one_out, bool)):
-        raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
     limit = RowLimit(call.service.settings.max_rows, max(len(published.snapshot.classes), 1), cost=1)
 
     def work() -> Answer:
@@ -222,8 +208,7 @@ async def evaluate(call: Call) -> Answer:
             raise HttpError.of(422, "at least one row", got=[])
         with request.opened(limit, published.snapshot.state.schema) as source:
             evaluation = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
-        facts = {"model": live.name, "version": published.version, **evaluation}
-        return Answer.of(facts, headers=version_headers(live, published))
+        return Answer.of({**call.model_version, **evaluation}, headers=call.version_headers)
 
     return await call.service.in_thread(work)
 
@@ -234,17 +219,16 @@ async def evaluate(call: Call) -> Answer:
     needs="predict",
     summary="Draw rows from the model",
     parameters=[
-        query("n", "The number of rows.", {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10}),
-        query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
+        query_parameter("n", "The number of rows.", "integer", minimum=0, maximum=_MOST_SAMPLED, default=10),
+        query_parameter("seed", "The seed, to draw the same rows again.", "integer", minimum=0),
     ],
-    responses=answers("Sample", 404, 406, 413, 422, formats=(ARROW,)),
+    answer="Sample",
+    formats=[ARROW],
+    statuses=[413, 422],
 )
 async def sample(call: Call) -> Answer:
     """A class from the class prior, then every column given the class."""
-    live = call.live
-    published = live.current
-    n, seed = call.integer("n"), call.integer("seed")
-    n = 10 if n is None else n
+    published, seed, n = call.published, call.integer("seed"), call.integer("n", 10)
     kind = answer_format(call, JSON, (JSON, ARROW))
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
@@ -254,10 +238,9 @@ async def sample(call: Call) -> Answer:
 
     def work() -> Answer:
         """Draw the rows and write the answer."""
-        drawn, headers = published.model.sample(n, seed=seed), version_headers(live, published)
+        drawn, headers = published.model.sample(n, seed=seed), call.version_headers
         if kind == ARROW:
             return Answer(write_arrow(drawn), ARROW, headers=headers)
-        facts = {"model": live.name, "version": published.version, "rows": finite_json(drawn.to_pylist())}
-        return Answer.of(facts, headers=headers)
+        return Answer.of({**call.model_version, "rows": finite_json(drawn.to_pylist())}, headers=headers)
 
     return await call.service.in_thread(work)
