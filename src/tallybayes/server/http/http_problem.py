@@ -24,14 +24,10 @@ from tallybayes.errors import (
     shorten,
 )
 from tallybayes.formatting import json_text
-from tallybayes.server.events.change_errors import (
-    KeyReuseError,
-    NameTakenError,
-    NotWritableError,
-    UndoError,
-    UnknownEventError,
-    VersionError,
-)
+from tallybayes.server.events.event import UnknownEventError
+from tallybayes.server.events.model_history import UndoError
+from tallybayes.server.live.change_request import KeyReuseError, NotWritableError, VersionError
+from tallybayes.server.live.model_folder import NameTakenError
 
 __all__ = ["PROBLEM_TYPE", "HttpError", "as_problem"]
 

@@ -80,7 +80,7 @@ async def describe_model(call: Call, live: LiveModel, published: Published, head
         "calibration": None if calibration is None else str(calibration),
         "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
         "created": _time_of(live.files.base),
-        "events": live.n_events,
+        "events": live.log.last_id,
     }
     return Answer.of(facts, headers=headers)
 
@@ -168,7 +168,7 @@ async def upload_model(call: Call) -> Answer:
 def _is_untouched(live: LiveModel, content: bytes) -> bool:
     """Whether a model is as this upload has made it: the upload was repeated, because its answer was lost."""
     state = state_from_bytes(content, f"{live.name}.tally")
-    return not live.n_events and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
+    return not live.log.last_id and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
 
 
 @routes.add(
