@@ -181,7 +181,7 @@ def replayed(asked: argparse.Namespace, folder: Path, rows: list[dict[str, Any]]
     with LiveModel.open(path) as live:
         took = time.monotonic() - began
         print(
-            f"{'tallybayes: start with this many events to replay':<52} {live.n_events:9,}      {took:.1f} s",
+            f"{'tallybayes: start with this many events to replay':<52} {live.log.last_id:9,}      {took:.1f} s",
             flush=True,
         )
 

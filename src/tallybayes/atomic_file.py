@@ -23,7 +23,7 @@ try:
 except ImportError:  # Windows: an open file cannot be removed there, which serves as the lock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Path", "reason", "replaced_files", "replacing", "write_file"]
+__all__ = ["Path", "reason", "replaced_files", "replacing", "sync_directory", "write_file"]
 
 Path = str | os.PathLike[str]
 
@@ -64,7 +64,7 @@ def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[Binar
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         raise
-    _sync_directory(os.path.dirname(target))
+    sync_directory(os.path.dirname(target))
 
 
 def replaced_files() -> list[str]:
@@ -135,7 +135,8 @@ def _remove_unlocked(path: str) -> None:
         os.close(descriptor)
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
+    """Bring the entries of a directory to the disk: files that were created in it or renamed."""
     with contextlib.suppress(OSError):  # some systems cannot sync a directory, and do not need to
         descriptor = os.open(directory, os.O_RDONLY)
         try:

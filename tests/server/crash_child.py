@@ -9,8 +9,8 @@ import random
 import threading
 
 from tallybayes.errors import TallyError
-from tallybayes.server.events.compaction import compact
 from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import compact
 from tallybayes.server.live.change_request import ChangeRequest
 from tallybayes.server.live.live_model import LiveModel
 

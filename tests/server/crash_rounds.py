@@ -20,7 +20,7 @@ import time
 
 import tallybayes as tb
 from tallybayes.model.saved_model import dumps
-from tallybayes.server.events.replay import live_events
+from tallybayes.server.events.event_log import find_undone
 from tallybayes.server.live.live_model import LiveModel
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent)]
@@ -50,7 +50,7 @@ class CrashRounds:
         self.undoes = {}
         self.n_kills = self.n_unanswered_kept = self.n_compactions = 0
         self._spawn = multiprocessing.get_context("forkserver")
-        self._spawn.set_forkserver_preload(["tallybayes.server.live.live_model", "tallybayes.server.events.compaction"])
+        self._spawn.set_forkserver_preload(["tallybayes.server.live.live_model"])
 
     def run(self, n_rounds, tell=None):
         for number in range(n_rounds):
@@ -110,7 +110,7 @@ class CrashRounds:
     def look(self):
         """Compare the log and the model after a restart with what is known."""
         with LiveModel.open(self.path, read_only=True) as live:
-            events = {event.id: event for event in live.events(after=0, limit=-1)}
+            events = {event.id: event for event in live.log.page(after=0, limit=-1)}
             assert list(events) == list(range(1, len(events) + 1)), "numbers with gaps"
             keys = {event.key: event for event in events.values()}
             assert len(keys) == len(events), "an event is there twice"
@@ -123,7 +123,7 @@ class CrashRounds:
                 assert event.undoes == self.asked[event.key]
                 self.n_unanswered_kept += event.key not in self.answered
                 if event.kind == "learn" and not event.is_folded:
-                    assert live.event(number).row_values() == [row_of(event.key)], "other rows than those sent"
+                    assert live.log.get(number).row_values() == [row_of(event.key)], "other rows than those sent"
                 self.events[number] = event.key
                 if event.undoes is None:
                     self.reference.learn([row_of(event.key)])
@@ -134,7 +134,7 @@ class CrashRounds:
 
     def look_at_once(self):
         """Compare the model with that of all rows that are not undone, learned at once from the first base."""
-        undone = live_events(self.undoes)[0]
+        undone = find_undone(self.undoes)
         rows = [
             row_of(key) for number, key in self.events.items() if number not in undone and number not in self.undoes
         ]

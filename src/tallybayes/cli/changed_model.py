@@ -64,10 +64,8 @@ def _refuse_hosted(path: str) -> Iterator[None]:
         yield
         return
     from tallybayes.server.events.event_log import EventLog
-    from tallybayes.server.events.model_lock import ModelLock
 
-    lock = ModelLock(files.lock, f"the model {files.name!r}")
-    try:
+    with files.hold_lock():
         with contextlib.closing(EventLog(files.log, read_only=True)) as log:
             n_events = log.last_id - (log.fact("base") or {"event": 0})["event"]
         if n_events:
@@ -75,8 +73,6 @@ def _refuse_hosted(path: str) -> Iterator[None]:
             got = f"the base of a log of {n_events:,} changes"
             raise FileError(f"expected a model without a log, got {got}", file=path, hint=hint)
         yield
-    finally:
-        lock.release()
 
 
 def note_saved(path: str, output: str | None, *, in_place: bool) -> None:

@@ -43,12 +43,10 @@ def list_events(
     """List the changes of a hosted model, the newest first."""
     from tallybayes.errors import check_integer
     from tallybayes.formatting import text_table
-    from tallybayes.server.events.replay import live_events
 
     with _open_log(model) as log:
-        undone = live_events(log.undoing())[0]
         page = log.page(before=before, limit=check_integer("-n", n, at_least=1), kind=kind, who=who)
-    events = [event.to_dict() | {"undone_by": undone.get(event.id)} for event in page]
+    events = [event.to_dict() for event in page]
     if json:
         print_result({"model": model, "events": events})
         return
@@ -64,10 +62,10 @@ def export(
 ) -> None:
     """Write all changes with their rows to a Parquet file."""
     from tallybayes.atomic_file import replacing
-    from tallybayes.server.events.event_export import write_parquet
+    from tallybayes.server.events.event import write_parquet
 
     with _open_log(model) as log, replacing(output, "the export") as file:
-        n_events = write_parquet(log, file)
+        n_events = write_parquet(log.after(0), file)
     note(f"wrote {n_events:,} changes to {output}")
 
 
@@ -98,7 +96,7 @@ def compact(
     """
     from dataclasses import asdict
 
-    from tallybayes.server.events.compaction import compact as fold
+    from tallybayes.server.events.model_history import compact as fold
 
     files = _files(model)
     with progress("compacting", unit="changes"):

@@ -3,11 +3,11 @@
 import pytest
 from hosting import bytes_of, change, learn, opened, saved_base, try_all, undo
 
-from tallybayes.server.events import compaction
-from tallybayes.server.events.compaction import compact
+from tallybayes.server.events import model_history
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.log_proof import prove
 from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import compact
 
 
 class Crash(BaseException):
@@ -46,7 +46,7 @@ def crash(monkeypatch, target, name, when):
 def test_a_crash_at_any_step(hosted, monkeypatch, step, when, keep):
     path, expected = hosted
     with monkeypatch.context() as patched:
-        crash(patched, compaction if step == "write_file" else EventLog, step, when)
+        crash(patched, model_history if step == "write_file" else EventLog, step, when)
         with pytest.raises(Crash):
             compact(ModelFiles.of(path), keep=keep)
     if when == "after":

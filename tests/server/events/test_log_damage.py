@@ -15,11 +15,10 @@ from hosting import bytes_of, change, fitted_at_once, learn, opened, saved_base,
 import tallybayes as tb
 from tallybayes.errors import DataWarning, FileError
 from tallybayes.model.saved_model import dumps
-from tallybayes.server.events.compaction import compact
 from tallybayes.server.events.event_log import FORMAT, EventLog
 from tallybayes.server.events.log_proof import _compare_snapshot, prove
 from tallybayes.server.events.model_files import ModelFiles
-from tallybayes.server.events.model_history import ModelHistory
+from tallybayes.server.events.model_history import ModelHistory, compact
 from tallybayes.server.live.live_model import LiveModel
 
 
@@ -78,8 +77,8 @@ def test_damage_anywhere_gives_the_right_model_or_an_error(hosted, tmp_path, suf
         try:
             with opened(path) as live:
                 assert bytes_of(live) == hosted[1]
-                for event in live.events(after=0, limit=-1):
-                    own = live.event(event.id)
+                for event in live.log.page(after=0, limit=-1):
+                    own = live.log.get(event.id)
                     assert own.kind == "undo" or own.row_values() == [row(event.id - 1 - (event.id > 51))]
                 for i in range(0, 50, 5):  # a known key is still known: nothing is learned twice
                     assert change(live, learn([row(i)], key=f"key {i}", who="ann")).repeated
@@ -196,7 +195,7 @@ def test_the_clock_may_go_back(tmp_path, monkeypatch):
         for i in range(3):
             change(live, learn([row(i)]))
         expected = bytes_of(live)
-        assert [event.id for event in live.events(after=0)] == [1, 2, 3]
+        assert [event.id for event in live.log.page(after=0)] == [1, 2, 3]
     path.with_suffix(".snapshot").unlink()
     with opened(path) as live:
         assert bytes_of(live) == expected
@@ -208,14 +207,14 @@ def test_a_read_only_disk_serves_and_refuses_changes(copied):
         assert bytes_of(live) == expected
         with pytest.raises(FileError, match="the model 'model' is read-only: it was opened for reading only"):
             change(live, learn([row(1)]))
-        assert live.event(3).row_values() == [row(2)]
+        assert live.log.get(3).row_values() == [row(2)]
 
 
 FULL = """
 import resource, signal, sys
 sys.path[:0] = sys.argv[2:]
 from hosting import bytes_of, change, fitted_at_once, learn, opened
-from tallybayes.server.events.change_errors import NotWritableError
+from tallybayes.server.live.change_request import NotWritableError
 path = sys.argv[1]
 row = lambda i: {"kind": "k" * 2000 + str(i), "y": "p"}
 with opened(path) as live:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import models
 from tables import row
-from tallybayes.server.events.compaction import compact
 from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import compact
 from tallybayes.server.live.change_request import Applied, ChangeRequest
 
 labelled = st.lists(row, min_size=1, max_size=4)
@@ -52,10 +52,10 @@ class History:
                     done += 1
                     if restart:
                         break
-                self.now, self.last = bytes_of(live), live.n_events
+                self.now, self.last = bytes_of(live), live.log.last_id
 
     def apply(self, live, group):
-        requests = [self.request(kind, what, live.n_events + i) for i, (kind, what) in enumerate(group)]
+        requests = [self.request(kind, what, live.log.last_id + i) for i, (kind, what) in enumerate(group)]
         for request, result in zip(requests, try_all(live, requests), strict=True):
             if isinstance(result, Applied):
                 if request.kind == "learn":

@@ -9,11 +9,11 @@ from hosting import bytes_of, change, learn, opened, saved_base
 from running_server import RunningServer
 
 from tallybayes.errors import FileError
-from tallybayes.server.events.compaction import compact
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.last_event import LastEvent
 from tallybayes.server.events.log_proof import prove
 from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import compact
 
 N = 12
 
@@ -67,7 +67,7 @@ def test_acknowledged_events_that_are_lost_are_reported_and_nothing_is_changed(c
         RunningServer(path)
     path.with_suffix(".log-last").unlink()  # as the hint says
     with opened(path) as live:
-        assert live.n_events == left
+        assert live.log.last_id == left
         assert change(live, learn([row(99)])).event == left + 1
 
 
@@ -105,4 +105,4 @@ def test_a_reader_beside_a_server_sees_no_loss(tmp_path):
         for i in range(20):
             change(live, learn([row(i)]))
             with opened(path, read_only=True) as reader:
-                assert reader.n_events == i + 1
+                assert reader.log.last_id == i + 1

@@ -8,10 +8,10 @@ from hosting import bytes_of, change, fitted_at_once, forget, learn, opened, rep
 
 import tallybayes as tb
 from tallybayes.errors import TallyError
-from tallybayes.server.events.change_errors import NotWritableError, UndoError, UnknownEventError
-from tallybayes.server.events.compaction import compact
+from tallybayes.server.events.event import UnknownEventError
 from tallybayes.server.events.model_files import ModelFiles
-from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.events.model_history import UndoError, compact
+from tallybayes.server.live.change_request import Applied, ChangeRequest, NotWritableError
 
 ROW = {"flag": True, "kind": "red", "real": 0.25, "level": 2.0, "events": 1, "note": "cash", "y": "p"}
 
@@ -31,7 +31,7 @@ def test_any_event_however_old(path):
         for event in (7, 1, 40):
             change(live, undo(event))
         assert bytes_of(live) == fitted_at_once(path, [of(i) for i in range(40) if i + 1 not in (7, 1, 40)])
-        listed = {event.id: event.undone_by for event in live.events(limit=100)}
+        listed = {event.id: event.undone_by for event in live.log.page(limit=100)}
         assert [listed[event] for event in (7, 1, 40, 2)] == [41, 42, 43, None]
 
 
@@ -56,7 +56,7 @@ def test_twice_unknown_and_refused(path):
         for unknown in (3, 0, -1):
             with pytest.raises(UnknownEventError, match="the last event is 2"):
                 change(live, undo(unknown))
-        assert live.n_events == 2
+        assert live.log.last_id == 2
 
 
 def test_forgotten_rows_are_learned_again(path):
@@ -145,10 +145,10 @@ def test_an_undo_that_cannot_be_stored_changes_nothing(path):
     with opened(path) as live:
         change(live, learn([of(1, extra="a")]))
         before, formative = bytes_of(live), list(live._history.formative)
-        live._log._writer.execute("PRAGMA query_only = ON")
+        live.log._writer.execute("PRAGMA query_only = ON")
         with pytest.raises(NotWritableError, match="attempt to write a readonly database"):
             change(live, undo(1))
-        live._log._writer.execute("PRAGMA query_only = OFF")
+        live.log._writer.execute("PRAGMA query_only = OFF")
         assert (bytes_of(live), live._history.formative) == (before, formative) == (replayed(path), [1])
         change(live, learn([of(2)]))
         change(live, undo(1))
@@ -248,8 +248,8 @@ def test_folded_events_cannot_be_undone_and_say_so(path):
         again = change(live, learn([of(2)], key="key 2"))  # the key of a folded event is still known
         assert again == Applied(3, 3, "learn", 1, 0, (), repeated=True)
         with pytest.raises(TallyError, match="folded into the base"):
-            live.event(2).row_values()
-        assert live.event(2).summary == "learned 1 row"
+            live.log.get(2).row_values()
+        assert live.log.get(2).summary == "learned 1 row"
 
 
 def test_undo_from_a_snapshot_and_from_the_base_agree(path):
@@ -269,7 +269,7 @@ def test_undo_from_a_snapshot_and_from_the_base_agree(path):
 def test_events_are_listed_with_their_rows(path):
     with opened(path) as live:
         change(live, learn([of(1)], who="ann", key="k"))
-        event = live.event(1)
+        event = live.log.get(1)
         assert event.row_values() == [of(1)]
         facts = event.to_dict()
         assert (facts["event"], facts["kind"], facts["who"], facts["rows"]) == (1, "learn", "ann", 1)

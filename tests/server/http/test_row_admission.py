@@ -11,13 +11,11 @@ from hosting import bytes_of, change, learn, opened, replayed, saved_base
 import models
 from tallybayes.errors import DataError
 from tallybayes.model.row_counter import grow_schema
-from tallybayes.server.events.event import NewEvent
-from tallybayes.server.events.event_export import write_parquet
+from tallybayes.server.events.event import NewEvent, write_parquet
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.events.model_files import ModelFiles
-from tallybayes.server.events.row_admission import MAX_NEW_COLUMNS
-from tallybayes.server.live.change_request import ChangeRequest
+from tallybayes.server.live.change_request import MAX_NEW_COLUMNS, ChangeRequest
 from tallybayes.state.counting import CountingPlan
 from tallybayes.tables.table import Table
 
@@ -116,4 +114,4 @@ def test_usual_times_are_learned(path, unit):
     rows = arrow_bytes(pa.table({"when": when, "day": when.cast(pa.date32()), "y": ["p", "q", "p"]}))
     with opened(path) as live:
         assert change(live, ChangeRequest("learn", rows, ARROW)).rows == 3
-        assert len(live.event(1).row_values()) == 3
+        assert len(live.log.get(1).row_values()) == 3

@@ -16,10 +16,10 @@ from tallybayes.model.saved_model import dumps
 from tallybayes.server.events.event import NewEvent
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.event_rows import JSON, write_rows
-from tallybayes.server.events.hosted_state import HostedState
+from tallybayes.server.events.hosted_state import Done, HostedState
+from tallybayes.server.events.known_values import GroupTypes
 from tallybayes.server.events.model_files import ModelFiles
 from tallybayes.server.events.replay import Replay
-from tallybayes.server.live.change_group import ChangeGroup, Pending
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 
@@ -101,7 +101,7 @@ def test_groups_of_events_give_the_bytes_of_one_event_after_the_other(case):
     kind, parts = case
     expected, events = accepted(BASES[kind], parts)
     for group_rows in (1, 3, 1000):
-        state = Replay.of(BASES[kind], group_rows=group_rows).run([events] if events else [], {})
+        state = Replay(HostedState(BASES[kind])).run([events] if events else [], {}, group_rows=group_rows)
         assert dumps(tb.Model(state)) == expected, group_rows
 
 
@@ -118,22 +118,18 @@ ALONE = {
 @pytest.mark.parametrize("what", sorted(ALONE))
 def test_rows_that_decide_something_are_counted_alone(what):
     hosted = HostedState(BASES["given"])
-    replay = Replay(hosted)
     first, second = ALONE[what]
-    types = replay._types
+    types = GroupTypes()
     assert not (hosted.may_join([first], types) and hosted.may_join([second], types))
 
 
-def test_rows_without_the_label_are_refused_in_a_group_as_alone(tmp_path):
-    with contextlib.closing(EventLog(tmp_path / "model.log")) as log:
-        group = ChangeGroup(HostedState(models.small().snapshot().state), log, 0)
-        asked = [Pending(learn(own)) for own in ([{"real": 1.5, "y": "p"}], [{"real": 1.5}], [{"real": 2.5, "y": "q"}])]
-        for pending in asked:
-            group.add(pending)
-        group.finish()
-    assert [pending for pending, _ in group.accepted] == [asked[0], asked[2]]
-    with pytest.raises(TallyError, match="expected the label column"):
-        asked[1].future.result(timeout=1)
+def test_rows_without_the_label_are_refused_in_a_group_as_alone():
+    hosted = HostedState(models.small().snapshot().state)
+    asked = [learn(own) for own in ([{"real": 1.5, "y": "p"}], [{"real": 1.5}], [{"real": 2.5, "y": "q"}])]
+    first, refused, last = hosted.change_rows(asked)
+    assert first == last == Done(rows=1)
+    assert isinstance(refused, TallyError)
+    assert "expected the label column" in str(refused)
 
 
 def test_a_log_with_rows_that_joined_others_without_a_label_can_still_be_replayed(tmp_path):
@@ -154,7 +150,7 @@ def test_a_log_with_rows_that_joined_others_without_a_label_can_still_be_replaye
 
 def test_usual_rows_are_counted_together():
     hosted = HostedState(models.small().snapshot().state)
-    types = Replay(hosted)._types
+    types = GroupTypes()
     usual = [
         {
             "flag": True,

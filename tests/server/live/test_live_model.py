@@ -11,10 +11,9 @@ from hosting import bytes_of, change, fitted_at_once, forget, learn, opened, sav
 import models
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError, TallyError
 from tallybayes.model.saved_model import dumps
-from tallybayes.server.events.change_errors import KeyReuseError, NotWritableError, VersionError
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.event_rows import ARROW
-from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.live.change_request import Applied, ChangeRequest, KeyReuseError, NotWritableError, VersionError
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.server.live.model_folder import ModelFolder
 
@@ -45,7 +44,7 @@ def test_a_bad_request_in_a_group_fails_alone(path):
         accepted = [
             request.data[0] for request, result in zip(mixed, results, strict=True) if isinstance(result, Applied)
         ]
-        assert [event.id for event in live.events(after=0, limit=100)] == list(range(1, len(accepted) + 1))
+        assert [event.id for event in live.log.page(after=0, limit=100)] == list(range(1, len(accepted) + 1))
         assert bytes_of(live) == fitted_at_once(path, accepted)
 
 
@@ -64,7 +63,7 @@ def test_the_same_key_is_applied_once_and_answered_again(path):
             change(live, undo(1, key="a"))
         assert change(live, undo(1, key="u")).event == 3
         assert change(live, undo(1, key="u")) == Applied(3, 3, "undo", repeated=True)
-        assert live.n_events == 3
+        assert live.log.last_id == 3
 
 
 def test_a_refused_change_does_not_use_up_its_key(path):
@@ -92,7 +91,7 @@ def test_arrow_and_json_rows_are_the_same(path):
         applied = change(live, ChangeRequest("learn", stream.getvalue(), ARROW))
         assert applied.rows == 30
         assert bytes_of(live) == fitted_at_once(path, [row(i) for i in range(30)])
-        assert live.event(1).row_values() == [row(i) for i in range(30)]
+        assert live.log.get(1).row_values() == [row(i) for i in range(30)]
         with pytest.raises(DataError, match="not an Arrow stream"):
             change(live, ChangeRequest("learn", b"nonsense", ARROW))
         with pytest.raises(ParameterError, match="expected rows of type"):
@@ -147,7 +146,7 @@ def test_closing_finishes_what_was_accepted_and_refuses_the_rest(path):
     with pytest.raises(NotWritableError, match="being closed"):
         change(live, learn([row(1)]))
     with opened(path) as live:
-        assert live.n_events == 50
+        assert live.log.last_id == 50
 
 
 def test_readers_see_versions_in_order_while_the_writer_works(path):

@@ -5,9 +5,8 @@ from hosting import bytes_of, change, learn
 
 import models
 from tallybayes.model.saved_model import dumps
-from tallybayes.server.events.change_errors import NameTakenError
 from tallybayes.server.http.http_problem import as_problem
-from tallybayes.server.live.model_folder import ModelFolder
+from tallybayes.server.live.model_folder import ModelFolder, NameTakenError
 
 
 @pytest.mark.parametrize("end", ["log", "log-wal", "snapshot", "lock", "tally"])

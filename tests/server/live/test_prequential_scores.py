@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
-from tallybayes.server.live.prequential_scores import score_rows
+from tallybayes.server.live.stream_metrics import score_rows
 
 ROWS = [{"weight": float(i), "indoors": i % 3 == 0, "pet": ["cat", "dog", "cow"][i * i % 3]} for i in range(30)]
 NEW = [

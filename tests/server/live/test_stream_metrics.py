@@ -5,8 +5,8 @@ import pytest
 from hosting import change, learn, opened, saved_base, try_all
 
 import tallybayes as tb
-from tallybayes.server.events.compaction import compact
 from tallybayes.server.events.model_files import ModelFiles
+from tallybayes.server.events.model_history import compact
 from tallybayes.server.live.drift_watch import ALPHA, BLOCK, DriftWatch, larger_losses, other_shares
 
 

@@ -12,8 +12,7 @@ from test_api_answers import ARROW, BODIES, CSV, JSON, NDJSON, TSV
 
 import tallybayes as tb
 from tallybayes.model.saved_model import dumps, loads
-from tallybayes.server.events.change_errors import VersionError
-from tallybayes.server.live.change_request import ChangeRequest
+from tallybayes.server.live.change_request import ChangeRequest, VersionError
 from tallybayes.server.live.model_folder import ModelFolder
 
 NEW = [{**CAT, "pet": "cat"}, {**DOG, "pet": "dog"}, {**DOG, "weight": 30.5, "pet": "cow"}]

@@ -7,9 +7,9 @@ their numbers. An event is acknowledged after the transaction that holds it is o
 Numbers begin after the base, grow by one and have no gaps. The order of events is that of their numbers; the time is
 only told. Each event has a checksum over its content and the checksum of the event before it: a missing, exchanged or
 damaged event is found when it is read. The rows enter the checksum by their own hash, so that the rows of events that
-were folded into the base can be dropped and the history stays readable (`compaction.py`).
+were folded into the base can be dropped and the history stays readable (`model_history.py`).
 
-One process writes (`model_lock.py`), from one thread. Others may read at the same time. The file is created for its
+One process writes (`model_files.py`), from one thread. Others may read at the same time. The file is created for its
 owner only, because it has the rows that were learned; one that exists keeps its mode.
 """
 
@@ -21,14 +21,15 @@ import os
 import pathlib
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from tallybayes.errors import FileError, ParameterError
-from tallybayes.server.events.event import Event, NewEvent, damaged_at
+from tallybayes.atomic_file import sync_directory
+from tallybayes.errors import FileError
+from tallybayes.server.events.event import COLUMNS, Event, NewEvent, UnknownEventError, damaged_at
 from tallybayes.server.events.last_event import LastEvent, missing_events
 
-__all__ = ["FORMAT", "EventLog"]
+__all__ = ["FORMAT", "EventLog", "find_undone"]
 
 FORMAT = 1  # of the log; a later library may read older ones
 
@@ -41,17 +42,34 @@ _TABLES = (
     "CREATE UNIQUE INDEX IF NOT EXISTS events_key ON events (key) WHERE key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS events_undoes ON events (undoes) WHERE undoes IS NOT NULL",
 )
-_COLUMNS = (
-    "id, kind, time, who, key, fingerprint, media_type, rows, rows_hash, n_rows, skipped, notes, undoes, settings,"
-    " scores, labels, checksum"
+_INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_TOO_FAR = (  # the first event at which the rows of those after a number have more than some bytes
+    "SELECT min(id) FROM (SELECT id, sum(length(rows)) OVER (ORDER BY id) AS n_bytes FROM events"
+    " WHERE id > ? AND id <= ?) WHERE n_bytes > ?"
 )
 _FIRST = bytes(32)  # the checksum before the first event
 _BATCH = 1000  # events that are read at once, at most
 _BATCH_BYTES = 64 * 2**20  # of their rows, about
 
 
+def find_undone(undoing: Mapping[int, int]) -> dict[int, int]:
+    """The event that undid each event, unless it was undone itself; undoing: every undo event and what it undoes.
+
+    >>> find_undone({4: 2, 5: 3, 6: 4})
+    {3: 5, 4: 6}
+    """
+    undone_by: dict[int, int] = {}
+    for number in sorted(undoing, reverse=True):
+        if number not in undone_by:
+            undone_by[undoing[number]] = number
+    return dict(sorted(undone_by.items()))
+
+
 class EventLog:
-    """The events of one model, and a few facts about the log."""
+    """The events of one model, and a few facts about the log.
+
+    undoing: the number of every undo event, and that of the event it undoes. undone_by: as `find_undone`.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path = os.fsdecode(path)
@@ -61,34 +79,40 @@ class EventLog:
         self._writer: sqlite3.Connection | None = None
         if not read_only:
             self._writer = self._opened_writer()
-        self._check_format()
-        self.last_id, self.last_checksum = self._end()
+        if (number := self.fact("format")) != FORMAT:
+            raise FileError(f"expected a log of format {FORMAT}, got {number!r}", file=self.path)
+        last = self._query("SELECT id, checksum FROM events ORDER BY id DESC LIMIT 1")
+        self.last_id: int = last[0][0] if last else 0
+        self.last_checksum: bytes = last[0][1] if last else _FIRST
+        undoing = "SELECT id, undoes FROM events WHERE undoes IS NOT NULL AND id <= ? ORDER BY id"
+        self.undoing: dict[int, int] = dict(self._query(undoing, self.last_id))
+        self.undone_by = find_undone(self.undoing)
         self._last = LastEvent(self.path)
         if not read_only and self.last_id:
             self._last.write(self.last_id, self.last_checksum)
 
     @classmethod
-    def check_complete(cls, path: str) -> None:
-        """Raise an error if a log has lost acknowledged events. To be called before it is opened for writing.
+    def open_complete(cls, path: str, *, read_only: bool = False) -> Self:
+        """Open a log; an error if it has lost acknowledged events.
 
-        It only reads: a writer would empty a damaged write-ahead log, of which a part may be rescued.
+        This is found out by reading only: a writer would empty a damaged write-ahead log, of which a part may be
+        rescued.
         """
-        acknowledged = LastEvent(path).read()  # before the log: a server may be writing both
-        if acknowledged is None:
-            return
-        with contextlib.closing(cls(path, read_only=True)) as log:
-            if log.last_id < acknowledged[0]:
-                raise missing_events(path, log.last_id, acknowledged[0])
-            if not log.holds(*acknowledged):
-                raise FileError(f"the log is damaged: event {acknowledged[0]} is not the acknowledged one", file=path)
+        if (acknowledged := LastEvent(path).read()) is not None:  # before the log: a server may be writing both
+            with contextlib.closing(cls(path, read_only=True)) as log:
+                if log.last_id < acknowledged[0]:
+                    raise missing_events(path, log.last_id, acknowledged[0])
+                if not log.holds(*acknowledged):
+                    text = f"the log is damaged: event {acknowledged[0]} is not the acknowledged one"
+                    raise FileError(text, file=path)
+        return cls(path, read_only=read_only)
 
     # Facts
 
     def fact(self, name: str) -> Any:
         """A fact about the log, or None."""
-        with self._describe_errors("read"):
-            row = self._reader.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        values = self._query("SELECT value FROM facts WHERE name = ?", name)
+        return json.loads(values[0][0]) if values else None
 
     def set_facts(self, **facts: Any) -> None:
         """Change facts, all or nothing; None removes one."""
@@ -107,18 +131,17 @@ class EventLog:
 
     def append(self, events: Sequence[NewEvent]) -> list[Event]:
         """Write events in one transaction; they are on the disk when this returns."""
-        number, before, written, lines = self.last_id, self.last_checksum, [], []
-        for new in events:
-            number += 1
-            event = new.with_number(number, before)
-            before = event.checksum
-            written.append(event)
-            lines.append(event.to_line())
+        before, written = self.last_checksum, list[Event]()
+        for number, new in enumerate(events, self.last_id + 1):
+            written.append(new.with_number(number, before))
+            before = written[-1].checksum
         with self._describe_errors("written"), self._transaction() as writer:
-            places = ", ".join("?" * len(_COLUMNS.split(",")))
-            writer.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES ({places})", lines)
-        self.last_id, self.last_checksum = number, before
-        self._last.write(number, before)
+            writer.executemany(_INSERT, [event.to_line() for event in written])
+        self.last_id, self.last_checksum = self.last_id + len(written), before
+        if undoing := {event.id: event.undoes for event in written if event.undoes is not None}:
+            self.undoing = self.undoing | undoing
+            self.undone_by = find_undone(self.undoing)
+        self._last.write(self.last_id, before)
         return written
 
     def drop_rows(self, last: int, **facts: Any) -> None:
@@ -138,9 +161,10 @@ class EventLog:
 
     def get(self, number: int) -> Event:
         """One event with its rows; checked."""
-        events = self._events("id IN (?, ?) ORDER BY id", (number - 1, number))
+        exists = 0 < number <= self.last_id
+        events = self._events("id IN (?, ?) ORDER BY id", (number - 1, number)) if exists else []
         if not events or events[-1].id != number:
-            raise ParameterError("the number of an event", got=number, hint=f"the last event is {self.last_id}")
+            raise UnknownEventError("the number of an event", got=number, hint=f"the last event is {self.last_id}")
         before = events[0].checksum if len(events) == 2 else _FIRST if number == 1 else None
         events[-1].check(before, self.path)
         return events[-1]
@@ -155,39 +179,31 @@ class EventLog:
         events = self._events("key = ?", (key,))
         return events[0] if events else None
 
-    def after(self, number: int, checksum: bytes | None = None, *, upto: int | None = None) -> Iterator[list[Event]]:
+    def after(self, number: int, checksum: bytes = b"", *, upto: int | None = None) -> Iterator[list[Event]]:
         """The events after a number in order, with their rows, in batches; each event is checked.
 
         checksum: that of the event `number`, if it is known, for instance from a snapshot.
         """
-        if checksum is None:
+        if not checksum:
             checksum = self.get(number).checksum if number else _FIRST
         last = self.last_id if upto is None else upto
         while number < last:
-            n_events = self._batch_size(number, last)
-            batch = self._events("id > ? AND id <= ? ORDER BY id", (number, min(number + n_events, last)))
-            if not batch:
-                raise damaged_at(number + 1, "the event is missing", self.path)
+            end = self._batch_end(number, last)
+            batch = self._events("id > ? AND id <= ? ORDER BY id", (number, end))
             for event in batch:
                 if event.id != number + 1:
-                    raise damaged_at(number + 1, "the event is missing", self.path)
+                    break
                 event.check(checksum, self.path)
                 number, checksum = event.id, event.checksum
+            if number != end:
+                raise damaged_at(number + 1, "the event is missing", self.path)
             yield batch
 
-    def _batch_size(self, number: int, last: int) -> int:
-        """How many events to read at once, so that their rows fit into memory."""
-        with self._describe_errors("read"):
-            sizes = self._reader.execute(
-                "SELECT length(rows) FROM events WHERE id > ? AND id <= ? ORDER BY id",
-                (number, min(number + _BATCH, last)),
-            ).fetchall()
-        total = 0
-        for i, (size,) in enumerate(sizes):
-            total += size or 0
-            if total > _BATCH_BYTES:
-                return max(i, 1)
-        return _BATCH
+    def _batch_end(self, number: int, last: int) -> int:
+        """The last of the events to read at once after a number, so that their rows fit into memory."""
+        end = min(number + _BATCH, last)
+        ((too_far,),) = self._query(_TOO_FAR, number, end, _BATCH_BYTES)
+        return end if too_far is None else max(int(too_far) - 1, number + 1)
 
     def page(
         self,
@@ -199,15 +215,10 @@ class EventLog:
         who: str | None = None,
     ) -> list[Event]:
         """Events without their rows, newest first; oldest first if `after` is given."""
-        conditions, values = ["1"], []
-        for text, value in (("id > ?", after), ("id < ?", before), ("kind = ?", kind), ("who = ?", who)):
-            if value is not None:
-                conditions.append(text)
-                values.append(value)
-        order = "id DESC" if after is None else "id"
-        values.append(limit)
-        where = f"{' AND '.join(conditions)} ORDER BY {order} LIMIT ?"
-        return self._events(where, values, "rows IS NULL AS rows")
+        conditions = {"id > ?": after, "id < ?": before, "kind = ?": kind, "who = ?": who}
+        wanted = {text: value for text, value in conditions.items() if value is not None}
+        where = f"{' AND '.join(['1', *wanted])} ORDER BY {'id DESC' if after is None else 'id'} LIMIT ?"
+        return self._events(where, [*wanted.values(), limit], "rows IS NULL AS rows")
 
     def newest_first(self, last: int) -> Iterator[Event]:
         """The events up to a number without their rows, from the last to the first."""
@@ -216,18 +227,11 @@ class EventLog:
             yield from batch
             before = batch[-1].id
 
-    def undoing(self) -> dict[int, int]:
-        """The number of every undo event, and that of the event it undoes."""
-        with self._describe_errors("read"):
-            rows = self._reader.execute("SELECT id, undoes FROM events WHERE undoes IS NOT NULL ORDER BY id")
-            return dict(rows.fetchall())
-
     def check_structure(self) -> None:
         """Raise an error if SQLite finds damage in the structure of the file."""
-        with self._describe_errors("read"):
-            verdict = self._reader.execute("PRAGMA integrity_check(1)").fetchone()
-        if verdict != ("ok",):
-            raise FileError(f"the log is damaged: {verdict[0]}", file=self.path)
+        ((verdict,),) = self._query("PRAGMA integrity_check(1)")
+        if verdict != "ok":
+            raise FileError(f"the log is damaged: {verdict}", file=self.path)
 
     def close(self) -> None:
         """Close all connections; the writer's is the last, which empties the write-ahead log."""
@@ -252,7 +256,7 @@ class EventLog:
                 self._writer = writer
                 with self._transaction():
                     self._create_tables(writer)
-                _sync_folder(self.path)
+                sync_directory(os.path.dirname(os.path.abspath(self.path)))
         return writer
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
@@ -305,22 +309,16 @@ class EventLog:
             raise
 
     def _events(self, where: str, values: Sequence[Any], rows: str = "rows") -> list[Event]:
-        columns = _COLUMNS.replace(" rows,", f" {rows},", 1)
-        with self._describe_errors("read"):
-            lines = self._reader.execute(f"SELECT {columns} FROM events WHERE {where}", values).fetchall()
+        columns = ", ".join(rows if name == "rows" else name for name in COLUMNS)
+        lines = self._query(f"SELECT {columns} FROM events WHERE {where}", *values)
         try:
-            return [Event.of_line(line) for line in lines]
+            return [Event.of_line(line, self.undone_by.get(line[0])) for line in lines]
         except (ValueError, TypeError, RecursionError) as error:
             raise FileError(f"the log is damaged: {error}", file=self.path) from error
 
-    def _end(self) -> tuple[int, bytes]:
-        events = self._events("1 ORDER BY id DESC LIMIT 1", ())
-        return (events[0].id, events[0].checksum) if events else (0, _FIRST)
-
-    def _check_format(self) -> None:
-        number = self.fact("format")
-        if number != FORMAT:
-            raise FileError(f"expected a log of format {FORMAT}, got {number!r}", file=self.path)
+    def _query(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._describe_errors("read"):
+            return self._reader.execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def _describe_errors(self, verb: str) -> Iterator[None]:
@@ -339,12 +337,3 @@ def _create_private(path: str) -> None:
     """Create the file, if there is none, for its owner only; SQLite gives the files beside it the same mode."""
     with contextlib.suppress(OSError):  # it exists, or SQLite says why it cannot be created
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _sync_folder(path: str) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

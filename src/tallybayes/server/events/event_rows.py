@@ -10,18 +10,7 @@ import pyarrow as pa
 
 from tallybayes.errors import DataError, ParameterError, shorten
 
-__all__ = [
-    "ARROW",
-    "JSON",
-    "MODEL",
-    "NOT_PYTHON",
-    "EventData",
-    "as_dicts",
-    "n_rows_of",
-    "read_many",
-    "read_rows",
-    "write_rows",
-]
+__all__ = ["ARROW", "JSON", "MODEL", "NOT_PYTHON", "EventData", "as_dicts", "read_rows", "write_rows"]
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -70,21 +59,6 @@ def read_rows(data: bytes, media_type: str) -> EventData:
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DataError(f"the rows are not an Arrow stream: {shorten(str(error), 200)}") from error
     raise ParameterError(f"rows of type {JSON} or {ARROW}", got=media_type)
-
-
-def read_many(parts: Sequence[bytes]) -> list[list[dict[str, Any]]]:
-    """The rows of several events that are JSON and were read before, at once, which is faster.
-
-    >>> read_many([b'[{"a":1}]', b'[]'])
-    [[{'a': 1}], []]
-    """
-    rows: list[list[dict[str, Any]]] = json.loads(b"[" + b",".join(parts) + b"]")
-    return rows
-
-
-def n_rows_of(data: EventData) -> int:
-    """How many rows there are."""
-    return len(data) if isinstance(data, list) else int(data.num_rows)
 
 
 def as_dicts(data: EventData) -> list[dict[str, Any]]:

@@ -14,34 +14,54 @@ selection needs are not in the model file, so that it would depend on when the m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
 from tallybayes.arrays.column import Codes
-from tallybayes.columns.label_spec import label_column
-from tallybayes.errors import DataError
+from tallybayes.columns.schema import Schema
+from tallybayes.errors import TallyError
 from tallybayes.io.read import to_source
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.server.events.event import Event
-from tallybayes.server.events.event_rows import EventData, read_rows
+from tallybayes.server.events.event_rows import EventData
 from tallybayes.server.events.known_values import GroupTypes, KnownValues
+from tallybayes.server.events.settings_change import with_event
 from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.text_samples import TextSamples
 
-__all__ = ["HostedState", "RowsDone"]
+__all__ = ["Done", "HostedState", "RowChange"]
+
+RowCheck = Callable[[EventData, Schema], None]  # raises an error for rows that are not to be learned
+
+_GROUP_ROWS = 20_000  # rows that are counted together, at most
 
 
-@dataclass(frozen=True)
-class RowsDone:
-    """What learning or forgetting the rows of an event did."""
+class RowChange(Protocol):
+    """Rows to learn or to forget: an event, or the request for one."""
 
-    rows: int
-    skipped: int
+    @property
+    def kind(self) -> str:
+        """Learn or forget."""
+
+    @property
+    def data(self) -> EventData:
+        """The rows."""
+
+
+class Done(NamedTuple):
+    """What a change did. settings: of calibrate and decide (`settings_change.py`)."""
+
+    rows: int = 0
+    skipped: int = 0
     notes: tuple[str, ...] = ()
     is_formative: bool = False
+    settings: dict[str, Any] | None = None
 
 
 class HostedState:
@@ -52,7 +72,54 @@ class HostedState:
         self.state = replace(state, statistics=state.statistics.copy(), text_samples=TextSamples(), selects_text=False)
         self._known: KnownValues | None = None
 
-    def change(self, data: EventData, sign: int) -> RowsDone:
+    def change_rows(
+        self, changes: Sequence[RowChange], *, group_rows: int = _GROUP_ROWS, check: RowCheck | None = None
+    ) -> list[Done | TallyError]:
+        """Apply changes in order, each all or nothing; what each of them did, or why it was refused.
+
+        group_rows: how many rows are counted together, at most; 1: one change after the other.
+        check: is made of rows to learn, unless they are counted together: these need no check.
+        """
+        results: list[Done | TallyError] = []
+        while len(results) < len(changes):
+            start = len(results)
+            if group_rows > 1 and (group := self._joining(changes, start, group_rows)):
+                results += self._learn_group(group)
+            else:
+                results.append(self._change_alone(changes[start], check))
+        return results
+
+    def _joining(self, changes: Sequence[RowChange], start: int, group_rows: int) -> Sequence[RowChange]:
+        """The changes from a place on that may be counted together; none if the first must be applied alone."""
+        types, group, n_rows = GroupTypes(), list[RowChange](), 0
+        with contextlib.suppress(TallyError):  # rows that cannot be read
+            for change in islice(changes, start, None):
+                if n_rows >= group_rows or change.kind != "learn" or not self.may_join(change.data, types):
+                    break
+                group.append(change)
+                n_rows += len(change.data)
+        return group
+
+    def _learn_group(self, group: Sequence[RowChange]) -> list[Done | TallyError]:
+        """Learn the rows of several changes together; if they are refused, those of each half."""
+        try:
+            self.learn_together([row for change in group for row in change.data])
+        except TallyError as error:
+            half = len(group) // 2
+            return [*self._learn_group(group[:half]), *self._learn_group(group[half:])] if half else [error]
+        label = self.state.schema.label
+        missing = [[row.get(label) for row in change.data].count(None) for change in group]
+        return [Done(len(change.data) - n, n) for change, n in zip(group, missing, strict=True)]
+
+    def _change_alone(self, change: RowChange, check: RowCheck | None) -> Done | TallyError:
+        try:
+            if check is not None and change.kind == "learn":
+                check(change.data, self.state.schema)
+            return self.change(change.data, 1 if change.kind == "learn" else -1)
+        except TallyError as error:
+            return error
+
+    def change(self, data: EventData, sign: int) -> Done:
         """Learn (1) or forget (-1) the rows of one event, all or nothing."""
         before = self._decisions()
         counted = self._count(data, grows=sign > 0)
@@ -62,7 +129,7 @@ class HostedState:
         if sign > 0:
             notes += label_notes(labels, counted.class_rows, counted.rewritten)
         rows = counted.n_rows - counted.n_missing
-        return RowsDone(rows, counted.n_missing, notes, self._decisions() != before)
+        return Done(rows, counted.n_missing, notes, self._decisions() != before)
 
     def learn_together(self, rows: list[dict[str, Any]]) -> None:
         """Learn rows that may be learned together."""
@@ -73,7 +140,7 @@ class HostedState:
     def take_back(self, event: Event) -> None:
         """Undo learning or forgetting the rows of an event that was not formative."""
         before = self.state
-        counted = self._count(_rows_of(event), grows=False)
+        counted = self._count(event.data, grows=False)
         self._replace((subtract_rows if event.kind == "learn" else add_rows)(before, counted))
         skipped = event.skipped if event.kind == "learn" else 0  # forgetting does not count rows without a label
         after = replace(self.state, schema=before.schema, settings=before.settings)  # columns without counts stay
@@ -81,7 +148,7 @@ class HostedState:
 
     def put_back(self, event: Event) -> bool:
         """Learn the rows of an event again that was undone; False if its place among the events would matter."""
-        return not self.change(_rows_of(event), 1).is_formative and self.is_exact()
+        return not self.change(event.data, 1).is_formative and self.is_exact()
 
     def is_exact(self) -> bool:
         """Whether taking rows back gives the state in which they were never learned, bit for bit."""
@@ -90,24 +157,17 @@ class HostedState:
 
     def set(self, **settings: Any) -> None:
         """Change settings."""
-        self._replace(replace(self.state, settings=replace(self.state.settings, **settings)))
+        self.state = replace(self.state, settings=replace(self.state.settings, **settings))
+
+    def set_rule(self, kind: str, stored: Mapping[str, Any] | None) -> None:
+        """Apply a calibrate or decide event, given by what is stored with it."""
+        self.state = replace(self.state, settings=with_event(self.state.settings, kind, stored or {"set": {}}))
 
     def may_join(self, rows: EventData, types: GroupTypes) -> bool:
         """Whether rows may be learned together with others that have values of these types, which are updated."""
         if self._known is None:
             self._known = KnownValues(self.state)
         return isinstance(rows, list) and self._known.may_join(rows, types)
-
-    def lacks_label(self, data: EventData) -> bool:
-        """Whether the column of the label is in none of the rows, which are dicts."""
-        if not isinstance(data, list) or self.state.schema.label is None:
-            return False
-        names = set().union(*data)
-        return label_column(self.state.schema.label, names)[0] not in names
-
-    def skip(self, n_rows: int) -> None:
-        """Count rows as skipped that have no label."""
-        self.state = replace(self.state, skipped=self.state.skipped + n_rows)
 
     # Details
 
@@ -132,9 +192,3 @@ class HostedState:
         )
         settings = self.state.settings
         return self.state.schema, statistics.in_use(), keys, settings.column_weights, settings.token_corrections
-
-
-def _rows_of(event: Event) -> EventData:
-    if event.rows is None:
-        raise DataError(f"the rows of event {event.id} are not in the log any more")
-    return read_rows(event.rows, event.media_type)

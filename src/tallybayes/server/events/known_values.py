@@ -76,7 +76,8 @@ class KnownValues:
             return False
         shape = (tuple(row), tuple(map(type, row.values())))
         if (known := self._shapes.get(shape)) is None:
-            known = self._shapes[shape] = (self._types_of(shape), _names_to_check(shape))
+            to_check = [name for name, kind in zip(*shape, strict=True) if kind in (int, list, dict)]
+            known = self._shapes[shape] = (self._types_of(shape), to_check)
         types, names = known
         if types is None or not (shape in group.shapes or group.join(shape, types)):
             return False
@@ -100,11 +101,6 @@ class KnownValues:
                 return None
             types[name] = float if kind is int and column is Reals else kind
         return types
-
-
-def _names_to_check(shape: _Shape) -> list[str]:
-    """The columns of a row whose values have to be looked at one by one (`_is_plain`)."""
-    return [name for name, kind in zip(*shape, strict=True) if kind in (int, list, dict)]
 
 
 def _is_plain(value: Any) -> bool:

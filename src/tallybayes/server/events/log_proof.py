@@ -7,6 +7,7 @@ checksum is compared on the way, and SQLite checks the structure of the file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +17,7 @@ from tallybayes.errors import FileError, TallyError
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.events.model_files import ModelFiles
 from tallybayes.server.events.model_history import ModelHistory
-from tallybayes.server.events.replay import live_events
 from tallybayes.server.events.snapshot_file import read_snapshot
-from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_to_bytes
 
 __all__ = ["LogProof", "prove"]
@@ -42,12 +41,11 @@ class LogProof:
             "stale": "the snapshot is of an older base and is not used",
             "newer": "the snapshot was written by a server meanwhile and is not used",
         }[facts["snapshot"]]
-        one_by_one = facts["second_way"]
         return "\n".join(
             [
                 f"log: {facts['events']:,} events{folded}; every checksum matches, the structure is intact",
                 f"undone: {facts['undone']:,}",
-                "replayed from the base in large groups, then " + one_by_one + ": the same bytes",
+                f"replayed from the base in large groups, then {facts['second_way']}: the same bytes",
                 snapshot,
                 f"the model after event {facts['events']:,}: {facts['bytes']:,} bytes, sha256 {facts['sha256']}",
             ]
@@ -59,17 +57,17 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
 
     progress: called with the number of the last event that was replayed.
     """
-    EventLog.check_complete(files.log)
-    log = EventLog(files.log, read_only=True)
-    try:
+    with contextlib.closing(EventLog.open_complete(files.log, read_only=True)) as log:
         log.check_structure()
         history = ModelHistory(files, log)
         for _ in log.after(0, upto=history.base_event):  # the events that are folded: their checksums
             pass
         last = log.last_id
-        expected = _bytes(history.state_after(last, progress=progress))
+        on_events = None if progress is None else lambda batch: progress(batch[-1].id)
+        expected = state_to_bytes(history.state_after(last, on_events=on_events))
         few = last - history.base_event <= _ONE_BY_ONE
-        other = _bytes(history.state_after(last, group_rows=1 if few else _SMALL_GROUP, progress=progress))
+        group_rows = 1 if few else _SMALL_GROUP
+        other = state_to_bytes(history.state_after(last, group_rows=group_rows, on_events=on_events))
         if other != expected:
             raise FileError("replaying the log in two ways gives different models", file=files.log)
         snapshot, event = _compare_snapshot(files, history, expected)
@@ -77,7 +75,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
             {
                 "events": last,
                 "folded": history.base_event,
-                "undone": len(live_events(log.undoing())[0]),
+                "undone": len(log.undone_by),
                 "second_way": "one event after the other" if few else f"in groups of {_SMALL_GROUP} rows",
                 "snapshot": snapshot,
                 "snapshot_event": event,
@@ -85,8 +83,6 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
                 "sha256": hashlib.sha256(expected).hexdigest(),
             }
         )
-    finally:
-        log.close()
 
 
 def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes) -> tuple[str, int]:
@@ -94,20 +90,18 @@ def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes)
     snapshot = read_snapshot(files.snapshot)
     if snapshot is None:
         return "none", 0
-    if snapshot[1].base != history.base_hash:
+    state, facts = snapshot
+    if facts.base != history.base_hash:
         return "stale", 0
     try:
-        same = _bytes(history.load()) == expected
+        same = state_to_bytes(history.load()) == expected
     except TallyError as error:
         raise FileError(f"the snapshot does not fit the log: {error}", file=files.snapshot) from error
-    if snapshot[1].event > history.log.last_id:
-        return "newer", snapshot[1].event
-    replayed = _bytes(history.state_after(snapshot[1].event)) if history.snapshot is not None else None
-    if not same or (replayed is not None and replayed != _bytes(snapshot[0])):
+    if facts.event > history.log.last_id:
+        return "newer", facts.event
+    if same and history.snapshot is not None:  # otherwise an event before it was undone since
+        same = state_to_bytes(history.state_after(facts.event)) == state_to_bytes(state)
+    if not same:
         hint = "remove the snapshot: the log has everything"
         raise FileError("the snapshot is not the model of the log", file=files.snapshot, hint=hint)
-    return "equal", snapshot[1].event
-
-
-def _bytes(state: ModelState) -> bytes:
-    return state_to_bytes(state)
+    return "equal", facts.event

@@ -1,35 +1,58 @@
-"""The base, the log and the snapshot of a hosted model: the state at the start, and after an event was undone.
+"""The base, the log and the snapshot of a hosted model: the state at the start and after an undo, and compaction.
 
 The state after the last event is that of the base and the events that are not undone, applied in the order of their
 numbers. An undone event has no effect at all: the model has the bytes of one that never saw it. Most rows can simply be
 taken back, because sums are exact. Where that would not be the same (the event was formative, a later one may have been
 read differently because of it, rows were forgotten since, or a histogram's grid or a limited vocabulary has lost
 detail), the events are replayed without it.
+
+Compaction folds events into a new base and drops their rows. The base becomes the state after the last event that is
+folded, of the events that are not undone now. What is left of a folded event is who, when, how many rows, and its
+idempotency key: it is listed, and a repeated request is still known, but it cannot be undone any more.
+
+The base and the log are two files. First the log notes the hash of the base to come, then the base is replaced, then
+the log takes the note for its base and drops the rows, in one transaction. After a crash, the hash of the base tells
+which of the steps were done.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.atomic_file import reason
-from tallybayes.errors import FileError, TallyError, warn
-from tallybayes.server.events.change_errors import UndoError, UnknownEventError
+from tallybayes.atomic_file import reason, write_file
+from tallybayes.errors import FileError, ParameterError, TallyError, check_integer, warn
 from tallybayes.server.events.event import Event
-from tallybayes.server.events.event_log import EventLog
+from tallybayes.server.events.event_log import EventLog, find_undone
 from tallybayes.server.events.hosted_state import HostedState
 from tallybayes.server.events.model_files import ModelFiles
-from tallybayes.server.events.replay import Replay, ReplayError, live_events
-from tallybayes.server.events.settings_change import with_events
+from tallybayes.server.events.replay import OnEvents, Replay, ReplayError
 from tallybayes.server.events.snapshot_file import SnapshotFacts, read_snapshot, write_snapshot
 from tallybayes.state.model_state import ModelState
-from tallybayes.storage.model_file import state_from_bytes
+from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
-__all__ = ["ModelHistory"]
+__all__ = ["Compaction", "ModelHistory", "UndoError", "compact"]
 
-OnEvents = Callable[[list[Event]], None]
+OnStart = Callable[[SnapshotFacts], None]
+
+
+class UndoError(ParameterError):
+    """The event cannot be undone: it was undone before, was folded into the base, or later events need its rows."""
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What was folded: events, the last of them, those that are left, and the size of the log before and after."""
+
+    folded: int
+    last: int
+    left: int
+    bytes_before: int
+    bytes_after: int
 
 
 class ModelHistory:
@@ -37,48 +60,28 @@ class ModelHistory:
 
     def __init__(self, files: ModelFiles, log: EventLog) -> None:
         self.files, self.log = files, log
-        data = _read(files.base)
-        self.base_hash = hashlib.sha256(data).hexdigest()
+        self.base_hash = hashlib.sha256(_read(files.base)).hexdigest()
         self.base_event: int = self._find_base()
-        self._base_settings = state_from_bytes(data, files.base).settings
         self.formative: list[int] = []
         self.forgets: list[int] = []
-        self.snapshot: SnapshotFacts | None = None
-        self._undoing = {undo: event for undo, event in log.undoing().items() if undo <= log.last_id}
+        self.snapshot: SnapshotFacts | None = None  # that the last replay began with, or that was written since
         self._replay: Replay | None = None  # that of an undo which is not committed yet
-
-    @property
-    def undone_by(self) -> dict[int, int]:
-        """The event that undid each event, unless that was undone itself."""
-        return live_events(self._undoing)[0]
 
     # The state at the start
 
-    def load(
-        self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
-    ) -> ModelState:
+    def load(self, on_start: OnStart | None = None, on_events: OnEvents | None = None) -> ModelState:
         """The state after the last event: the snapshot and the events since, or else the base and all events.
 
-        on_events: called with the events that are not in the snapshot; on_snapshot: with what the snapshot is of.
+        on_start: called with the facts of the one or the other. on_events: called with the events since.
         """
         if not self.log.last_id and (base := self.base()).given is not None:
             return base  # given probabilities: there is nothing to change
-        snapshot = self._usable_snapshot()
-        if snapshot is not None:
-            state, facts = snapshot
-            self.snapshot = facts
-            if on_snapshot is not None:
-                on_snapshot(facts)
-            return self._note(self._replay_after(state, facts.event, facts, self._undoing, on_events))
-        if on_events is not None:
-            for batch in self.log.after(0, upto=self.base_event):  # folded, but their scores are still there
-                on_events(batch)
-        return self._note(self._replay_after(self.base(), self.base_event, None, self._undoing, on_events))
+        return self._note(self._replay_all(self.log.undoing, on_start, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
-        """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
-        replay = Replay.of(self.base(), **how)
-        return replay.run(self.log.after(self.base_event, upto=last), live_events(self._undoing)[0])
+        """The state of the base and the events up to a number that are not undone now; how: as in `Replay.run`."""
+        events = self.log.after(self.base_event, upto=last)
+        return Replay(HostedState(self.base())).run(events, self.log.undone_by, **how)
 
     def base(self) -> ModelState:
         """The state of the base file."""
@@ -87,8 +90,8 @@ class ModelHistory:
             raise FileError("the base of the log was changed by another program", file=self.files.base)
         return state_from_bytes(data, self.files.base)
 
-    def _usable_snapshot(self) -> tuple[ModelState, SnapshotFacts] | None:
-        """The snapshot, if it is intact, of this log, and no later undo concerns an event before it."""
+    def _usable_snapshot(self, undoing: Mapping[int, int]) -> tuple[ModelState, SnapshotFacts] | None:
+        """The snapshot, if it is intact, of this log, and no undo event after it concerns an event before it."""
         try:
             snapshot = read_snapshot(self.files.snapshot)
         except TallyError as error:
@@ -109,36 +112,21 @@ class ModelHistory:
             raise FileError(f"the log is damaged: {text}", file=self.log.path, hint=hint)
         if facts.event and self.log.get(facts.event).checksum.hex() != facts.checksum:
             raise FileError(f"the log is damaged: event {facts.event} is not that of the snapshot", file=self.log.path)
-        return snapshot if self._is_start(facts, self._undoing) else None
+        later = (_underlying(number, undoing) for number in undoing if number > facts.event)
+        return snapshot if all(number > facts.event for number in later) else None
 
-    def _is_start(self, facts: SnapshotFacts, undoing: dict[int, int]) -> bool:
-        """Whether the events after a snapshot can be replayed on it: none of them concerns an event before it."""
-        return all(self._underlying(number, undoing) > facts.event for number in undoing if number > facts.event)
-
-    @staticmethod
-    def _underlying(number: int, undoing: dict[int, int]) -> int:
-        """The event that is undone, or is not undone any more, by an undo event."""
-        while number in undoing:
-            number = undoing[number]
-        return number
-
-    def _replay_after(
-        self,
-        state: ModelState,
-        start: int,
-        facts: SnapshotFacts | None,
-        undoing: dict[int, int],
-        on_events: OnEvents | None = None,
+    def _replay_all(
+        self, undoing: Mapping[int, int], on_start: OnStart | None = None, on_events: OnEvents | None = None
     ) -> Replay:
-        """The replay of the events after a state, after it was run."""
-        replay = Replay.of(state)
-        if facts is not None:
-            replay.formative, replay.forgets = list(facts.formative), list(facts.forgets)
-        checksum = bytes.fromhex(facts.checksum) if facts is not None else None
-        events = self.log.after(start, checksum)
-        if on_events is not None:
-            events = _told(events, on_events)
-        replay.run(events, live_events(undoing)[0])
+        """The replay of the events after the snapshot, or else after the base, after it was run."""
+        snapshot = self._usable_snapshot(undoing)
+        state, facts = snapshot or (self.base(), SnapshotFacts(self.base_event, "", self.base_hash))
+        self.snapshot = None if snapshot is None else facts
+        if on_start is not None:
+            on_start(facts)
+        replay = Replay(HostedState(state), list(facts.formative), list(facts.forgets))
+        events = self.log.after(facts.event, bytes.fromhex(facts.checksum))
+        replay.run(events, find_undone(undoing), on_events)
         return replay
 
     def _note(self, replay: Replay) -> ModelState:
@@ -148,33 +136,31 @@ class ModelHistory:
 
     # Undo
 
-    def check_undo(self, number: int) -> Event:
-        """The event with a number, if it can be undone."""
-        if not 0 < number <= self.log.last_id:
-            raise UnknownEventError("the number of an event", got=number, hint=f"the last event is {self.log.last_id}")
-        event, undone_by = self.log.get(number), self.undone_by
-        if number in undone_by:
-            hint = f"to take that back, undo event {undone_by[number]}"
-            raise UndoError(f"event {number} has been undone already, by event {undone_by[number]}", hint=hint)
-        target = self._underlying(number, self._undoing)
+    def _find_target(self, number: int) -> Event:
+        """The event that is undone, or is not undone any more, by undoing an event; an error if that cannot be done."""
+        self.log.get(number)
+        if (undo := self.log.undone_by.get(number)) is not None:
+            hint = f"to take that back, undo event {undo}"
+            raise UndoError(f"event {number} has been undone already, by event {undo}", hint=hint)
+        target = _underlying(number, self.log.undoing)
         if target <= self.base_event:
             hint = "the log was compacted; forget the rows instead, if they are known"
             raise UndoError(f"event {target} was folded into the base and cannot be changed any more", hint=hint)
-        return event
+        return self.log.get(target)
 
     def undo(self, number: int, hosted: HostedState) -> HostedState:
         """The state after undoing an event; hosted: the state before, which may be changed."""
         self._replay = None
-        self.check_undo(number)
-        undoing = self._undoing | {self.log.last_id + 1: number}
-        target = self.log.get(self._underlying(number, undoing))
-        live = target.id not in live_events(undoing)[0]
-        if target.kind in ("calibrate", "decide") and not self._has_replacements():
-            hosted.set(**self._settings_after(hosted.state, undoing))
+        target = self._find_target(number)
+        undoing = self.log.undoing | {self.log.last_id + 1: number}
+        undone = find_undone(undoing)
+        is_live = target.id not in undone
+        if target.kind in ("calibrate", "decide") and not self.log.page(kind="replace", limit=1):
+            self._set_rules(hosted, undone)
             return hosted
-        if target.kind in (("learn",) if live else ("learn", "forget")) and self._may_take_back(target, hosted):
+        if target.kind in (("learn",) if is_live else ("learn", "forget")) and self._may_take_back(target, hosted):
             try:
-                if not live:
+                if not is_live:
                     hosted.take_back(target)
                     return hosted
                 if hosted.put_back(target):
@@ -182,9 +168,7 @@ class ModelHistory:
             except TallyError:
                 pass  # replay says why
         try:
-            snapshot = self._snapshot_before(target.id, undoing)
-            state, start = (self.base(), self.base_event) if snapshot is None else (snapshot[0], snapshot[1].event)
-            self._replay = self._replay_after(state, start, snapshot[1] if snapshot else None, undoing)
+            self._replay = self._replay_all(undoing)
             return self._replay.hosted
         except ReplayError as error:
             hint = f"undo event {error.number} first"
@@ -199,55 +183,56 @@ class ModelHistory:
         later = any(number > target.id for number in (*self.formative, *self.forgets))
         return not later and target.id not in self.formative and hosted.is_exact()
 
-    def _snapshot_before(self, number: int, undoing: dict[int, int]) -> tuple[ModelState, SnapshotFacts] | None:
-        """The snapshot, if events from a number on can be replayed on it."""
-        if self.snapshot is None or self.snapshot.event >= number or not self._is_start(self.snapshot, undoing):
-            return None
-        try:
-            snapshot = read_snapshot(self.files.snapshot)
-        except TallyError:
-            return None
-        return snapshot if snapshot is not None and snapshot[1] == self.snapshot else None
-
-    def _has_replacements(self) -> bool:
-        return bool(self.log.page(kind="replace", limit=1))
-
-    def _settings_after(self, state: ModelState, undoing: dict[int, int]) -> dict[str, Any]:
-        """Calibration and decision rule of the base and the events that are not undone."""
-        undone = live_events(undoing)[0]
-        kinds = [*self.log.page(kind="calibrate", limit=-1), *self.log.page(kind="decide", limit=-1)]
-        live = sorted((e for e in kinds if e.id > self.base_event and e.id not in undone), key=lambda event: event.id)
-        rules = {name: getattr(self._base_settings, name) for name in ("calibration", "decision")}
-        after = with_events(
-            replace(state.settings, **rules), [(event.kind, event.settings or {"set": {}}) for event in live]
-        )
-        return {name: getattr(after, name) for name in rules}
+    def _set_rules(self, hosted: HostedState, undone: Mapping[int, int]) -> None:
+        """Set the calibration and the decision rule of the base and the events that are not undone."""
+        settings = self.base().settings
+        hosted.set(calibration=settings.calibration, decision=settings.decision)
+        events = [*self.log.page(kind="calibrate", limit=-1), *self.log.page(kind="decide", limit=-1)]
+        for event in sorted(events, key=lambda event: event.id):
+            if event.id > self.base_event and event.id not in undone:
+                hosted.set_rule(event.kind, event.settings)
 
     # After a commit
 
     def note_commit(self, event: Event, *, is_formative: bool) -> None:
         """Note an event that is in the log now."""
-        if event.undoes is not None:
-            self._undoing[event.id] = event.undoes
-            if self._replay is not None:
-                self._note(self._replay)
+        if event.undoes is not None and self._replay is not None:
+            self._note(self._replay)
             self._replay = None
         if event.kind == "forget":
             self.forgets.append(event.id)
         if is_formative:
             self.formative.append(event.id)
 
-    def facts(self, event: int, checksum: bytes, stream: dict[str, Any]) -> SnapshotFacts:
+    def facts(self, stream: dict[str, Any]) -> SnapshotFacts:
         """What a snapshot after the last event is of."""
-        formative, forgets = list(self.formative), list(self.forgets)
-        return SnapshotFacts(event, checksum.hex(), self.base_hash, formative, forgets, stream)
+        event, checksum = self.log.last_id, self.log.last_checksum.hex()
+        return SnapshotFacts(event, checksum, self.base_hash, list(self.formative), list(self.forgets), stream)
 
     def write_snapshot(self, state: ModelState, facts: SnapshotFacts) -> None:
-        """Replace the snapshot on the disk."""
-        write_snapshot(self.files.snapshot, state, facts)
-        self.snapshot = facts
+        """Replace the snapshot on the disk, if that is possible: the log has everything."""
+        with contextlib.suppress(TallyError):
+            write_snapshot(self.files.snapshot, state, facts)
+            self.snapshot = facts
 
     # The base
+
+    def compact(self, keep: int) -> Compaction:
+        """Fold all events but the last `keep` into the base."""
+        log, path = self.log, self.files.base
+        before, last, first = os.path.getsize(log.path), log.last_id - keep, self.base_event
+        if last <= first:
+            return Compaction(0, first, log.last_id - first, before, before)
+        data = state_to_bytes(self.state_after(last))
+        state_from_bytes(data, path)  # a base that cannot be loaded would be the end of the model
+        base = {"event": last, "sha256": hashlib.sha256(data).hexdigest()}
+        log.set_facts(pending_base=base)
+        write_file(path, data, "the model")
+        log.drop_rows(last, base=base, pending_base=None)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.files.snapshot)
+        log.shrink()
+        return Compaction(last - first, last, log.last_id - last, before, os.path.getsize(log.path))
 
     def _find_base(self) -> int:
         """The number of the last event that is in the base; finishes a compaction that was interrupted."""
@@ -272,10 +257,18 @@ class ModelHistory:
         )
 
 
-def _told(batches: Iterator[list[Event]], on_events: OnEvents) -> Iterator[list[Event]]:
-    for batch in batches:
-        on_events(batch)
-        yield batch
+def compact(files: ModelFiles, *, keep: int = 0) -> Compaction:
+    """Fold all events but the last `keep` into the base; nobody else may have the model open."""
+    keep = check_integer("keep", keep, at_least=0)
+    with files.hold_lock(), contextlib.closing(EventLog.open_complete(files.log)) as log:
+        return ModelHistory(files, log).compact(keep)
+
+
+def _underlying(number: int, undoing: Mapping[int, int]) -> int:
+    """The event that is undone, or is not undone any more, by an undo event."""
+    while number in undoing:
+        number = undoing[number]
+    return number
 
 
 def _read(path: str) -> bytes:

@@ -2,12 +2,13 @@
 
 What was fitted is stored in the event, not how to fit it: replaying a log sets the same numbers, whatever version of
 the library or of SciPy replays it, and whichever other events were undone. Setting a calibration marks a decision rule
-that was selected before as stale, as `Model.calibration` does.
+that was selected before as stale, as `Model.calibration` does. The names of options, and whether they need rows, are
+checked where the request is read (`change_routes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +22,9 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
 from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 
-__all__ = ["calibration_change", "decision_change", "with_event", "with_events"]
+__all__ = ["calibration_change", "decision_change", "with_event"]
 
 _RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
-_DECISION = {"positive", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
 
 
 def calibration_change(snapshot: Snapshot, data: EventData | None, request: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def calibration_change(snapshot: Snapshot, data: EventData | None, request: Mapp
 
     request: method ("temperature", "isotonic", or "none" to remove the calibration), leave_one_out (False: new rows).
     """
-    options = _check_options(request, {"method", "leave_one_out"})
+    options = dict(request or {})
     method = options.get("method", "temperature")
     if method == "none":
         return {"asked": options, "set": {}, "text": "removed the calibration"}
@@ -54,19 +54,15 @@ def decision_change(snapshot: Snapshot, data: EventData | None, request: Mapping
     false_positives, maximise, budget and costs, to be selected on rows. Without any, the most probable class is the
     answer.
     """
-    options = _check_options(request, _DECISION)
+    options = dict(request or {})
     positive = None if options.get("positive") is None else _find_class(snapshot.classes, options["positive"])
-    costs = options.get("costs")
-    if costs is not None:
-        costs = _named_costs(snapshot.classes, costs)
+    costs = None if options.get("costs") is None else _named_costs(snapshot.classes, options["costs"])
     if data is not None:
         if positive is None:
             raise ParameterError("positive, the class of the threshold", got=NONE)
         by = {name: options.get(name) for name in _RULES} | {"costs": costs}
         rows = {"label": None, "sample_weight": None, "leave_one_out": options.get("leave_one_out", True) is not False}
         rule = choose_threshold(snapshot, data, positive, **rows, **by)  # type: ignore[arg-type]
-    elif any(options.get(name) is not None for name in _RULES[:-1]):
-        raise ParameterError("rows to select the threshold on", got=NONE)
     else:
         rule = Decision(positive=positive, threshold=options.get("threshold"), costs=costs or {})
     if options.get("abstain") is not None:
@@ -85,21 +81,6 @@ def with_event(settings: Settings, kind: str, stored: Mapping[str, Any]) -> Sett
         return replace(settings, decision=decision)
     calibration: Calibration | None = fitted.get("calibration")
     return replace(settings, calibration=calibration, decision=marked_stale(settings.decision))
-
-
-def with_events(settings: Settings, events: Iterable[tuple[str, Mapping[str, Any]]]) -> Settings:
-    """The settings after several events, each given by its kind and its settings."""
-    for kind, stored in events:
-        settings = with_event(settings, kind, stored)
-    return settings
-
-
-def _check_options(request: Mapping[str, Any] | None, names: set[str]) -> dict[str, Any]:
-    options = dict(request or {})
-    for name in options:
-        if name not in names:
-            raise ParameterError(f"one of {', '.join(sorted(names))}", got=name, hint=did_you_mean(name, names))
-    return options
 
 
 def _find_class(classes: list[Any], name: Any) -> Any:

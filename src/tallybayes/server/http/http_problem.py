@@ -15,13 +15,10 @@ from typing import Any
 
 from tallybayes.errors import CountError, ForgetError, ParameterError, TallyError, shorten
 from tallybayes.formatting import json_text
-from tallybayes.server.events.change_errors import (
-    NameTakenError,
-    NotWritableError,
-    UndoError,
-    UnknownEventError,
-    VersionError,
-)
+from tallybayes.server.events.event import UnknownEventError
+from tallybayes.server.events.model_history import UndoError
+from tallybayes.server.live.change_request import NotWritableError, VersionError
+from tallybayes.server.live.model_folder import NameTakenError
 
 __all__ = ["PROBLEM_TYPE", "HttpError", "as_problem"]
 

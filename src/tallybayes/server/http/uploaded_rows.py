@@ -27,11 +27,11 @@ from tallybayes.io.formats.arrow_file import is_arrow
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import temporary_copies
 from tallybayes.io.formats.statistics_file import statistics_kind
-from tallybayes.server.events.row_admission import MAX_NEW_COLUMNS
 from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.parquet_body import read_parquet
 from tallybayes.server.http.request_rows import packed_kind
 from tallybayes.server.http.service import check_stop
+from tallybayes.server.live.change_request import MAX_NEW_COLUMNS
 from tallybayes.tables.table import Table
 
 __all__ = ["uploaded_rows"]

@@ -1,4 +1,9 @@
-"""A change that is asked of a hosted model, and what became of it."""
+"""A change that is asked of a hosted model, what became of it, or why it was refused.
+
+Some rows are not learned although they could be counted. Very many new columns would hold up others. Dates that no
+calendar of Python has could not be listed or exported. These limits are for requests: events that are in a log were
+accepted once and are replayed whatever they are.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,44 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-from tallybayes.errors import NONE, ParameterError
-from tallybayes.server.events.event_rows import JSON, EventData, read_rows, write_rows
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["Applied", "ChangeKind", "ChangeRequest"]
+from tallybayes.columns.schema import Schema
+from tallybayes.errors import NONE, DataError, Described, FileError, ParameterError
+from tallybayes.server.events.event import Event
+from tallybayes.server.events.event_rows import JSON, NOT_PYTHON, EventData, read_rows, write_rows
+
+__all__ = [
+    "MAX_NEW_COLUMNS",
+    "Applied",
+    "ChangeKind",
+    "ChangeRequest",
+    "KeyReuseError",
+    "NotWritableError",
+    "VersionError",
+    "check_rows_to_learn",
+    "check_version",
+]
 
 ChangeKind = Literal["learn", "forget", "undo", "calibrate", "decide", "replace"]
 
+MAX_NEW_COLUMNS = 1_000  # of one request; the family of each is inferred, which takes about half a millisecond
 _NEED_ROWS = ("learn", "forget", "replace")
+
+
+class VersionError(ParameterError):
+    """The model has another version than the one that the change was meant for."""
+
+
+class KeyReuseError(ParameterError):
+    """The idempotency key belongs to another change."""
+
+
+class NotWritableError(FileError):
+    """The change cannot be stored: the model is read-only, closed, or its disk is full."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +101,8 @@ class ChangeRequest:
     @cached_property
     def fingerprint(self) -> bytes:
         """A hash of everything that the change does, by which a repeated idempotency key is checked."""
-        facts = [self.kind, self.media_type if self.rows is not None else None, self.event, _plain(self.settings)]
+        settings = None if self.settings is None else dict(self.settings)
+        facts = [self.kind, self.media_type if self.rows is not None else None, self.event, settings]
         head = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=str).encode()
         return hashlib.sha256(hashlib.sha256(head).digest() + (self.rows or b"")).digest()
 
@@ -88,6 +122,47 @@ class Applied:
     notes: tuple[str, ...] = ()
     repeated: bool = False
 
+    @classmethod
+    def of(cls, event: Event, *, repeated: bool = False) -> Self:
+        """The answer to the request that an event was made of."""
+        return cls(event.id, event.id, event.kind, event.n_rows, event.skipped, event.notes, repeated)
 
-def _plain(settings: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if settings is None else dict(settings)
+
+def check_version(wanted: int | None, version: int, what: str = "the change still applies") -> None:
+    """Refuse a change that is meant for another version of the model; what: what is then to be decided."""
+    if wanted is not None and wanted != version:
+        hint = f"read the model again, then decide whether {what}"
+        raise VersionError(f"a model of version {wanted}", got=version, hint=hint)
+
+
+def check_rows_to_learn(data: EventData, schema: Schema) -> None:
+    """Raise a DataError for rows that are not to be learned."""
+    names = set().union(*data) if isinstance(data, list) else set(data.column_names)
+    n_new = len(names.difference(schema.columns, (schema.label, schema.weight)))
+    if n_new > MAX_NEW_COLUMNS:
+        hint = "send the values in one column, as a list or an object, or fit the model with these columns"
+        got = Described(f"{n_new:,}")
+        raise DataError(f"at most {MAX_NEW_COLUMNS:,} new columns in one request", got=got, hint=hint)
+    if isinstance(data, pa.Table):
+        for name, column in zip(data.column_names, data.columns, strict=True):
+            _check_times(name, column)
+
+
+def _check_times(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse a column with dates and times that Python cannot have."""
+    if not _has_times(column.type):
+        return
+    try:
+        if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+            pc.min_max(column).as_py()  # what is between them is in the range, too
+        else:
+            column.to_pylist()
+    except NOT_PYTHON:
+        got = Described(f"others ({column.type})")
+        raise DataError("dates and times of the years 1 to 9999, in a known time zone", got=got, column=name) from None
+
+
+def _has_times(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _has_times(kind.value_type)
+    return pa.types.is_temporal(kind) or any(_has_times(kind.field(i).type) for i in range(kind.num_fields))

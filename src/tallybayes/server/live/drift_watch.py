@@ -15,15 +15,15 @@ longer than 200 rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Floats
 
-__all__ = ["ALPHA", "BLOCK", "DriftWarning", "DriftWatch", "larger_losses", "other_shares"]
+__all__ = ["ALPHA", "BLOCK", "DriftWatch", "larger_losses", "other_shares"]
 
 BLOCK = 200  # rows that are tested at once: enough for both approximations
 ALPHA = 0.001  # the rate of false alarms of each test
@@ -31,19 +31,6 @@ _BEFORE = 10_000  # rows that a block is compared with, at most
 _LEAST_EXPECTED = 5.0
 _SAMPLES = 4_999
 _CLEARLY_NOT = 2.0  # standard errors: a mean below this is no warning, and need not be compared with samples
-
-
-@dataclass(frozen=True)
-class DriftWarning:
-    """What changed, the event since which it is known, and a text."""
-
-    what: str
-    since: int
-    text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts for JSON."""
-        return {"what": self.what, "since": self.since, "text": self.text}
 
 
 def larger_losses(block: Floats, before: Floats, seed: int = 0) -> float:
@@ -87,12 +74,12 @@ class DriftWatch:
     """The tests along a stream; `warnings` are those that hold now."""
 
     def __init__(self) -> None:
-        self.warnings: dict[str, DriftWarning] = {}
+        self.warnings: dict[str, dict[str, Any]] = {}  # for JSON: what changed, since which event, and a text
         self._losses: Floats = np.zeros(0)  # before the block
         self._block: list[Floats] = []  # the losses of the block that is not full yet
         self._n_open = 0  # how many these are
-        self._labels: list[dict[str, int]] = []  # blocks before
-        self._open: dict[str, int] = {}  # the block that is not full yet
+        self._labels: list[Counter[str]] = []  # blocks before
+        self._open: Counter[str] = Counter()  # the block that is not full yet
 
     def add(self, event: int, losses: Floats, labels: Mapping[str, int]) -> None:
         """Add the losses and the labels of an event, and test each block that becomes full."""
@@ -105,38 +92,38 @@ class DriftWatch:
             if self._n_open == BLOCK:
                 self._test_losses(event)
         for name, n in labels.items():
-            self._open[name] = self._open.get(name, 0) + n
-        if sum(self._open.values()) >= BLOCK:
+            self._open[name] += n
+        if self._open.total() >= BLOCK:
             self._test_shares(event)
-            self._labels, self._open = [*self._labels, self._open], {}
-            while sum(_size(part) for part in self._labels[1:]) >= _BEFORE:
+            self._labels, self._open = [*self._labels, self._open], Counter()
+            while sum(part.total() for part in self._labels[1:]) >= _BEFORE:
                 del self._labels[0]
 
     def recent_labels(self, n_rows: int) -> dict[str, int]:
         """The labels of the last rows: at least so many, if there are."""
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for part in (self._open, *reversed(self._labels)):
-            if sum(counts.values()) >= n_rows:
+            if counts.total() >= n_rows:
                 break
-            counts = _sum([counts, part])
+            counts.update(part)
         return counts
 
     def state(self) -> dict[str, Any]:
         """What is stored with a snapshot; the losses are in the log."""
         return {
-            "warnings": [warning.to_dict() for warning in self.warnings.values()],
+            "warnings": list(self.warnings.values()),
             "n_open": self._n_open,
-            "labels": self._labels,
+            "labels": [dict(part) for part in self._labels],
             "open": dict(self._open),
         }
 
     def restore(self, state: Mapping[str, Any], losses: Floats) -> None:
         """Continue from a state, with the last losses."""
-        self.warnings = {warning["what"]: DriftWarning(**warning) for warning in state["warnings"]}
+        self.warnings = {warning["what"]: warning for warning in state["warnings"]}
         self._n_open = min(int(state["n_open"]), len(losses))
         start = len(losses) - self._n_open
         self._block, self._losses = [losses[start:]], losses[:start][-_BEFORE:]
-        self._labels, self._open = [dict(part) for part in state["labels"]], dict(state["open"])
+        self._labels, self._open = [Counter(part) for part in state["labels"]], Counter(state["open"])
 
     def _test_losses(self, event: int) -> None:
         block, before = np.concatenate(self._block), self._losses
@@ -151,33 +138,18 @@ class DriftWatch:
         self._warn("log loss", event, f"the log loss has risen: {means}")
 
     def _test_shares(self, event: int) -> None:
-        before = _sum(self._labels)
-        if _size(before) < BLOCK:
+        before = sum(self._labels, Counter[str]())
+        if before.total() < BLOCK:
             return
         if other_shares(self._open, before) >= ALPHA:
             self.warnings.pop("class shares", None)
             return
-        new, old = ({name: _share(part, name) for name in {*before, *self._open}} for part in (self._open, before))
+        names = {*before, *self._open}
+        new, old = ({name: part[name] / part.total() for name in names} for part in (self._open, before))
         most = max(sorted(new), key=lambda name: (round(abs(new[name] - old[name]), 9), new[name]))
         shares = f"{new[most]:.0%} of the last rows, {old[most]:.0%} of those before"
         self._warn("class shares", event, f"the labels have other shares: {most} is {shares}")
 
     def _warn(self, what: str, event: int, text: str) -> None:
         """Begin a warning; one that holds already goes on."""
-        self.warnings.setdefault(what, DriftWarning(what, event, text))
-
-
-def _sum(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    result: dict[str, int] = {}
-    for part in parts:
-        for name, n in part.items():
-            result[name] = result.get(name, 0) + n
-    return result
-
-
-def _size(labels: Mapping[str, int]) -> int:
-    return sum(labels.values())
-
-
-def _share(labels: Mapping[str, int], name: str) -> float:
-    return labels.get(name, 0) / max(_size(labels), 1)
+        self.warnings.setdefault(what, {"what": what, "since": event, "text": text})

@@ -20,32 +20,60 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from tallybayes.errors import FileError, TallyError
-from tallybayes.server.events.change_errors import NotWritableError, UnknownEventError
+from tallybayes.model import Model
+from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event import Event, NewEvent
 from tallybayes.server.events.event_log import EventLog
-from tallybayes.server.events.event_rows import n_rows_of
-from tallybayes.server.events.hosted_state import HostedState, RowsDone
+from tallybayes.server.events.hosted_state import Done, HostedState
 from tallybayes.server.events.model_files import ModelFiles
 from tallybayes.server.events.model_history import ModelHistory
-from tallybayes.server.events.model_lock import ModelLock
-from tallybayes.server.events.settings_change import calibration_change, decision_change, with_event
+from tallybayes.server.events.settings_change import calibration_change, decision_change
 from tallybayes.server.events.snapshot_file import SnapshotFacts
-from tallybayes.server.live.change_group import ChangeGroup, Pending, answer_of, check_version, known_answer, new_event
-from tallybayes.server.live.change_queue import ChangeQueue
-from tallybayes.server.live.change_request import Applied, ChangeRequest
-from tallybayes.server.live.prequential_scores import RowScores, score_rows
-from tallybayes.server.live.published_model import Published, publish
-from tallybayes.server.live.stream_metrics import StreamMetrics
+from tallybayes.server.live.change_queue import BY_ROWS, ChangeQueue, Pending
+from tallybayes.server.live.change_request import (
+    Applied,
+    ChangeRequest,
+    KeyReuseError,
+    NotWritableError,
+    check_rows_to_learn,
+    check_version,
+)
+from tallybayes.server.live.stream_metrics import RowScores, StreamMetrics, score_rows
+from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes
 
 __all__ = ["SNAPSHOT_EVENTS", "LiveModel", "Published"]
 
 SNAPSHOT_EVENTS = 10_000  # events after which a snapshot is written
 _SNAPSHOT_SECONDS = 60.0  # or as soon as this time has passed, if there are new events
+
+
+@dataclass(frozen=True)
+class Published:
+    """What readers use: the model after one event, which never changes. `model` answers as any model does."""
+
+    model: Model
+    version: int
+
+    @classmethod
+    def of(cls, state: ModelState, version: int) -> Self:
+        """A state for readers, with the tables that they need: the writer derives them, so that no reader has to."""
+        published = cls(Model(state), version)
+        if (snapshot := published.snapshot).classes:
+            with contextlib.suppress(Exception):  # readers will get the same error, with their own request
+                _ = snapshot.posterior
+                snapshot.log_score_of_few({})
+        return published
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the model answers from."""
+        return self.model.snapshot()
 
 
 class LiveModel:
@@ -67,15 +95,27 @@ class LiveModel:
         self.files = files
         self._snapshot_events = snapshot_events
         self.why_read_only = "it was opened for reading only" if read_only else ""
-        self._lock: ModelLock | None = None
         self._queue = ChangeQueue()
         self._submitting = threading.Lock()
         self._is_closed = False
         self._subscribers: list[Callable[[Published, list[Event]], None]] = []
-        self._snapshot_lock = threading.Lock()
         self._snapshot_thread: threading.Thread | None = None
         self._writer: threading.Thread | None = None
-        self._committer = ThreadPoolExecutor(1, thread_name_prefix=f"commits of {files.name}")
+        self.stream = StreamMetrics()
+        with contextlib.ExitStack() as resources:
+            if not read_only:
+                resources.enter_context(files.hold_lock())
+            self.log = resources.enter_context(
+                contextlib.closing(EventLog.open_complete(files.log, read_only=read_only))
+            )
+            self._load()
+            self._committer = resources.enter_context(
+                ThreadPoolExecutor(1, thread_name_prefix=f"commits of {self.name}")
+            )
+            self._resources = resources.pop_all()
+        if not self.why_read_only:
+            self._writer = threading.Thread(target=self._run, name=f"writer of {self.name}", daemon=True)
+            self._writer.start()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, **more: Any) -> Self:
@@ -83,36 +123,20 @@ class LiveModel:
 
         snapshot_events: how many events there are between two snapshots, about.
         """
-        live = cls(ModelFiles.of(path), read_only=read_only, **more)
-        live._start()
-        return live
+        return cls(ModelFiles.of(path), read_only=read_only, **more)
 
-    def _start(self) -> None:
-        if not self.why_read_only:
-            self._lock = ModelLock(self.files.lock, f"the model {self.name!r}")
-        try:
-            EventLog.check_complete(self.files.log)
-            self._log = EventLog(self.files.log, read_only=bool(self.why_read_only))
-            self._log.check_structure()  # a damaged index of keys would let a repeated request through
-            self._history = ModelHistory(self.files, self._log)
-            self.stream = StreamMetrics()
-            state = self._history.load(self.stream.add, self._restore_stream)
-            if state.given is not None:
-                self.why_read_only = "it was made from given probabilities"
-            self.current = publish(state, self._log.last_id)
-            self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
-        except BaseException:
-            if (log := getattr(self, "_log", None)) is not None:
-                log.close()
-            if self._lock is not None:
-                self._lock.release()
-            raise
-        if not self.why_read_only:
-            self._writer = threading.Thread(target=self._run, name=f"writer of {self.name}", daemon=True)
-            self._writer.start()
+    def _load(self) -> None:
+        """Publish the model after the last event of the log."""
+        self.log.check_structure()  # a damaged index of keys would let a repeated request through
+        self._history = ModelHistory(self.files, self.log)
+        state = self._history.load(self._restore_stream, self.stream.add)
+        if state.given is not None:
+            self.why_read_only = "it was made from given probabilities"
+        self.current = Published.of(state, self.log.last_id)
+        self._snapshot_event, self._snapshot_time = self.log.last_id, time.monotonic()
 
     def _restore_stream(self, facts: SnapshotFacts) -> None:
-        self.stream.restore(facts.stream, self._log.newest_first(facts.event))
+        self.stream.restore(facts, self.log)
 
     # Changes
 
@@ -131,7 +155,7 @@ class LiveModel:
     @property
     def n_waiting(self) -> int:
         """How many requests wait for the writer."""
-        return len(self._queue)
+        return self._queue.qsize()
 
     def subscribe(self, callback: Callable[[Published, list[Event]], None]) -> Callable[[], None]:
         """Call a function after each publication, from the writer's thread, with the state and its new events.
@@ -146,38 +170,11 @@ class LiveModel:
 
         return unsubscribe
 
-    # Events
-
-    def events(
-        self,
-        *,
-        after: int | None = None,
-        before: int | None = None,
-        limit: int = 100,
-        kind: str | None = None,
-        who: str | None = None,
-    ) -> list[Event]:
-        """Events without their rows, newest first; oldest first if `after` is given."""
-        undone = self._history.undone_by
-        page = self._log.page(after=after, before=before, limit=limit, kind=kind, who=who)
-        return [replace(event, undone_by=undone.get(event.id)) for event in page]
-
-    def event(self, number: int) -> Event:
-        """One event with its rows."""
-        if not 0 < number <= self._log.last_id:
-            raise UnknownEventError("the number of an event", got=number, hint=f"the last event is {self._log.last_id}")
-        return replace(self._log.get(number), undone_by=self._history.undone_by.get(number))
-
-    @property
-    def n_events(self) -> int:
-        """How many events there are."""
-        return self._log.last_id
-
     def stream_summary(self) -> dict[str, Any]:
         """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
         published = self.current
         summary = self.stream.to_dict(published.snapshot.state)
-        facts = {"version": published.version, "events": self._log.last_id, "rows": summary["windows"][-1]["rows"]}
+        facts = {"version": published.version, "events": self.log.last_id, "rows": summary["windows"][-1]["rows"]}
         return facts | summary
 
     # The writer
@@ -186,109 +183,95 @@ class LiveModel:
         while True:
             parts, is_last = self._queue.take(_SNAPSHOT_SECONDS)
             for part in parts:
-                try:
-                    self._write(part)
-                except BaseException as error:  # the requests must be answered, whatever went wrong
-                    for pending in part:
-                        pending.fail(error)
+                self._write_safely(part)
             if is_last:
                 return
             with contextlib.suppress(Exception):  # without a snapshot the next start takes longer, no more
                 self._snapshot_if_due()
 
+    def _write_safely(self, group: list[Pending]) -> None:
+        try:
+            self._write(group)
+        except BaseException as error:  # the requests must be answered, whatever went wrong
+            for pending in group:
+                pending.fail(error)
+
     def _write(self, group: list[Pending]) -> None:
-        """Apply, commit, publish and answer the requests of one transaction."""
-        if group[0].request.kind not in ("learn", "forget"):
-            self._write_alone(group[0])
+        """Apply, commit, publish and answer the requests of one transaction; what is refused fails alone."""
+        group = [pending for pending in group if not self._answer_at_once(pending)]
+        if not group:
             return
         try:
-            work = ChangeGroup(self._fresh(), self._log, self.current.version)
-            for pending in group:
-                work.add(pending)
-            work.finish()
+            hosted, results = self._apply([pending.request for pending in group])
         except Exception:
             if len(group) == 1:
                 raise
             for pending in group:  # an error that nobody expected: each request alone
-                if not pending.future.done():
-                    self._write_safely(pending)
+                self._write_safely([pending])
             return
-        now = _now()
-        scores = self._score([pending.request for pending, _ in work.accepted])
-        events = [
-            new_event(pending.request, now, done, scores=row_scores.to_bytes(), labels=row_scores.labels)
-            for (pending, done), row_scores in zip(work.accepted, scores, strict=True)
-        ]
-        try:
-            written = self._commit(work.hosted, events, [done.is_formative for _, done in work.accepted])
-        except TallyError as error:
-            for pending, _ in work.accepted:
-                pending.fail(error)
-            for pending, _ in work.repeats:
-                pending.fail(error)
-            return
-        answers = {pending: answer_of(event) for (pending, _), event in zip(work.accepted, written, strict=True)}
-        for pending, applied in answers.items():
-            pending.answer(applied)
-        for pending, first in work.repeats:
-            if first in answers:
-                pending.answer(replace(answers[first], repeated=True))
+        accepted: list[tuple[Pending, Done]] = []
+        for pending, result in zip(group, results, strict=True):
+            if isinstance(result, TallyError):
+                pending.fail(result)
             else:
-                self._write_safely(pending)  # the first one was refused after this had been read
+                accepted.append((pending, result))
+        learned = [p.request.data if p.request.kind == "learn" else None for p, _ in accepted]
+        scores, now = score_rows(self.current.snapshot, learned), _now()  # of rows that it has not learned yet
+        events = [
+            _new_event(pending.request, now, done, row_scores)
+            for (pending, done), row_scores in zip(accepted, scores, strict=True)
+        ]
+        written = self._commit(hosted, events, [done.is_formative for _, done in accepted])
+        for (pending, _), event in zip(accepted, written, strict=True):
+            pending.answer(Applied.of(event))
 
-    def _write_safely(self, pending: Pending) -> None:
-        try:
-            self._write([pending])
-        except BaseException as error:
-            pending.fail(error)
-
-    def _write_alone(self, pending: Pending) -> None:
-        """Undo, calibrate, decide or replace."""
+    def _answer_at_once(self, pending: Pending) -> bool:
+        """Answer a request that is in the log already, by its idempotency key, or is meant for another version."""
         request = pending.request
         try:
-            if (applied := known_answer(self._log, request)) is not None:
-                pending.answer(applied)
-                return
-            check_version(request, self.current.version)
-            hosted, facts = self._change(request)
-            done = RowsDone(0 if request.data is None else n_rows_of(request.data), 0)
-            event = new_event(request, _now(), done, **facts)
-            (written,) = self._commit(hosted, [event], [request.kind == "replace"])
+            event = None if request.key is None else self.log.with_key(request.key)
+            if event is None:
+                check_version(request.if_version, self.current.version)
+                return False
+            if event.fingerprint != request.fingerprint:
+                hint = "use a new key for each change, and the same key only to repeat a change"
+                got = f"{request.key}, the key of another change"
+                raise KeyReuseError("an idempotency key of this change", got=got, hint=hint)
+            pending.answer(Applied.of(event, repeated=True))
         except TallyError as error:
             pending.fail(error)
-            return
-        pending.answer(answer_of(written))
+        return True
 
-    def _change(self, request: ChangeRequest) -> tuple[HostedState, dict[str, Any]]:
-        """The state after a change that is not by rows, and what is stored of it."""
-        if request.kind == "undo":
-            assert request.event is not None
-            return self._history.undo(request.event, self._fresh()), {"undoes": request.event}
-        if request.kind == "replace":
-            assert request.rows is not None
-            return HostedState(state_from_bytes(request.rows, "the model")), {}
-        fitted = calibration_change if request.kind == "calibrate" else decision_change
-        stored = fitted(self.current.snapshot, request.data, request.settings)
-        hosted = self._fresh()
-        after = with_event(hosted.state.settings, request.kind, stored)
-        hosted.set(calibration=after.calibration, decision=after.decision)
-        return hosted, {"settings": stored}
-
-    def _fresh(self) -> HostedState:
-        """A private copy of the published state."""
-        return HostedState(self.current.snapshot.state)
-
-    def _score(self, requests: list[ChangeRequest]) -> list[RowScores]:
-        """How the published model answers for the rows before it learns them."""
-        return score_rows(self.current.snapshot, [r.data if r.kind == "learn" else None for r in requests])
+    def _apply(self, requests: list[ChangeRequest]) -> tuple[HostedState, list[Done | TallyError]]:
+        """The state after the requests of one transaction, and what became of each."""
+        hosted = HostedState(self.current.snapshot.state)  # a private copy
+        if requests[0].kind in BY_ROWS:
+            return hosted, hosted.change_rows(requests, check=check_rows_to_learn)
+        (request,) = requests
+        try:
+            done = Done(0 if request.data is None else len(request.data))
+            if request.kind == "undo":
+                assert request.event is not None
+                hosted = self._history.undo(request.event, hosted)
+            elif request.kind == "replace":
+                assert request.rows is not None
+                hosted, done = HostedState(state_from_bytes(request.rows, "the model")), Done(is_formative=True)
+            else:
+                fit = calibration_change if request.kind == "calibrate" else decision_change
+                stored = fit(self.current.snapshot, request.data, request.settings)
+                hosted.set_rule(request.kind, stored)
+                done = done._replace(settings=stored)
+        except TallyError as error:
+            return hosted, [error]
+        return hosted, [done]
 
     def _commit(self, hosted: HostedState, events: list[NewEvent], formative: list[bool]) -> list[Event]:
         """Write events, then publish the state; a NotWritableError if they cannot be written."""
         if not events:
             return []
-        version = self._log.last_id + len(events)
-        committing = self._committer.submit(self._log.append, events)
-        published = publish(hosted.state, version)  # while the disk is busy
+        version = self.log.last_id + len(events)
+        committing = self._committer.submit(self.log.append, events)
+        published = Published.of(hosted.state, version)  # while the disk is busy
         try:
             written = committing.result()
         except FileError as error:
@@ -308,24 +291,18 @@ class LiveModel:
     # Snapshots
 
     def _snapshot_if_due(self) -> None:
-        n_new = self._log.last_id - self._snapshot_event
+        n_new = self.log.last_id - self._snapshot_event
         is_due = n_new >= self._snapshot_events or time.monotonic() - self._snapshot_time >= _SNAPSHOT_SECONDS
         if n_new and is_due and (self._snapshot_thread is None or not self._snapshot_thread.is_alive()):
-            task = self._snapshot_task()
-            self._snapshot_thread = threading.Thread(target=task, name=f"snapshot of {self.name}", daemon=True)
+            task, name = self._snapshot_task(), f"snapshot of {self.name}"
+            self._snapshot_thread = threading.Thread(target=task, name=name, daemon=True)
             self._snapshot_thread.start()
 
     def _snapshot_task(self) -> Callable[[], None]:
         """What writes a snapshot of the published state."""
-        state = self.current.snapshot.state
-        facts = self._history.facts(self._log.last_id, self._log.last_checksum, self.stream.state())
-        self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
-
-        def write() -> None:
-            with contextlib.suppress(TallyError):  # a full disk: the log has everything
-                self._history.write_snapshot(state, facts)
-
-        return write
+        facts = self._history.facts(self.stream.state())
+        self._snapshot_event, self._snapshot_time = self.log.last_id, time.monotonic()
+        return partial(self._history.write_snapshot, self.current.snapshot.state, facts)
 
     def close(self) -> None:
         """Finish what was accepted, write a snapshot, and let go of the files."""
@@ -333,23 +310,29 @@ class LiveModel:
             if self._is_closed:
                 return
             self._is_closed = True
-            self._queue.end()
+            self._queue.put(None)
         if self._writer is not None:
             self._writer.join()
             if self._snapshot_thread is not None:
                 self._snapshot_thread.join()
-            if self._log.last_id > (self._history.snapshot.event if self._history.snapshot else 0):
+            if self.log.last_id > (self._history.snapshot.event if self._history.snapshot else 0):
                 self._snapshot_task()()
-        self._committer.shutdown()
-        self._log.close()
-        if self._lock is not None:
-            self._lock.release()
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _new_event(request: ChangeRequest, time: str, done: Done, scores: RowScores) -> NewEvent:
+    """The event of a request that was applied."""
+    facts: dict[str, Any] = {"who": request.who, "key": request.key, "media_type": request.media_type}
+    facts |= {"fingerprint": None if request.key is None else request.fingerprint, "rows": request.rows}
+    facts |= {"undoes": request.event if request.kind == "undo" else None, "settings": done.settings}
+    facts |= {"n_rows": done.rows, "skipped": done.skipped, "notes": done.notes}
+    return NewEvent(request.kind, time, scores=scores.to_bytes(), labels=scores.labels, **facts)
 
 
 def _now() -> str:

@@ -12,18 +12,21 @@ from typing import Self
 
 from tallybayes.atomic_file import write_file
 from tallybayes.errors import FileError, ParameterError, did_you_mean
-from tallybayes.server.events.change_errors import NameTakenError, VersionError
 from tallybayes.server.events.event_rows import MODEL
-from tallybayes.server.events.model_files import ModelFiles
-from tallybayes.server.events.model_lock import ModelLock
-from tallybayes.server.live.change_request import Applied, ChangeRequest
+from tallybayes.server.events.model_files import ModelFiles, hold_lock
+from tallybayes.server.live.change_request import Applied, ChangeRequest, VersionError, check_version
 from tallybayes.server.live.live_model import LiveModel
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
-__all__ = ["ModelFolder"]
+__all__ = ["ModelFolder", "NameTakenError"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LOCK = ".tallybayes.lock"
+_REMOVAL = "it is still to be removed"
+
+
+class NameTakenError(FileError):
+    """A new model cannot have this name: a file that would be its log, snapshot or lock exists."""
 
 
 class ModelFolder(Mapping[str, LiveModel]):
@@ -41,18 +44,18 @@ class ModelFolder(Mapping[str, LiveModel]):
         self.path, self.read_only = path, read_only
         self._models: dict[str, LiveModel] = {}
         self._changing = threading.Lock()
-        self._lock: ModelLock | None = None
+        self.is_folder = os.path.isdir(path) and not read_only  # whether models can be added and removed
+        self._resources = contextlib.ExitStack()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
         """Open a model file, or every model file of a folder; a FileError if another process uses it."""
         root = os.fsdecode(path)
         folder = cls(root, read_only=read_only)
-        is_folder = os.path.isdir(root)
-        if is_folder and not read_only:
-            folder._lock = ModelLock(os.path.join(root, _LOCK), f"the folder {root!r}")
+        if folder.is_folder:
+            folder._resources.enter_context(hold_lock(os.path.join(root, _LOCK), f"the folder {root!r}"))
         try:
-            for model_path in _model_paths(root) if is_folder else [root]:
+            for model_path in _model_paths(root) if os.path.isdir(root) else [root]:
                 live = LiveModel.open(model_path, read_only=read_only)
                 folder._models[live.name] = live
         except BaseException:
@@ -68,11 +71,6 @@ class ModelFolder(Mapping[str, LiveModel]):
 
     def __len__(self) -> int:
         return len(self._models)
-
-    @property
-    def is_folder(self) -> bool:
-        """Whether models can be added and removed."""
-        return self._lock is not None
 
     def find(self, name: str) -> LiveModel:
         """The model with a name, or an error with a hint."""
@@ -120,11 +118,13 @@ class ModelFolder(Mapping[str, LiveModel]):
         with self._changing:
             live = self.find(name)
             self._check_writable()
-            _check_version(live, if_version)
+            check_version(if_version, live.current.version, _REMOVAL)
             self._models = {other: other_model for other, other_model in self._models.items() if other != name}
             live.close()
             try:
-                _check_version(live, if_version)  # what was accepted before has been committed now
+                check_version(
+                    if_version, live.current.version, _REMOVAL
+                )  # what was accepted before has been committed now
             except VersionError:
                 self._models = self._models | {name: LiveModel.open(live.files.base)}
                 raise
@@ -139,21 +139,14 @@ class ModelFolder(Mapping[str, LiveModel]):
         """Close all models; what was accepted is finished."""
         for live in self._models.values():
             live.close()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        self._resources.close()
+        self.is_folder = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _check_version(live: LiveModel, wanted: int | None) -> None:
-    if wanted is not None and live.current.version != wanted:
-        hint = "read the model again, then decide whether it is still to be removed"
-        raise VersionError(f"a model of version {wanted}", got=live.current.version, hint=hint)
 
 
 def _model_paths(folder: str) -> list[str]:

@@ -32,9 +32,15 @@ class PredictedRows:
     @classmethod
     def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:
         """Score all rows of a source; level: of the intervals, if they are asked for."""
-        predicted = cls(snapshot)
-        for proba, ends in _score_pieces(snapshot, source, level):
-            predicted.add(proba, ends, keeps_proba=keeps_proba)
+        predicted, scorer, finish = cls(snapshot), snapshot.scorer, snapshot.posterior.write_proba
+        if level is None:
+            pieces = snapshot.map_batches(source, lambda columns, n: scorer.score_and_finish(columns, n, finish))
+            for _, (proba, _) in pieces:
+                predicted.add(proba, keeps_proba=keeps_proba)
+            return predicted
+        for _, (log_score, ends) in snapshot.interval_batches(source, level):
+            finish(log_score, 0, len(log_score))
+            predicted.add(log_score, ends, keeps_proba=keeps_proba)
         return predicted
 
     @classmethod
@@ -73,20 +79,6 @@ class PredictedRows:
         """The labels of the answers in pieces, None where the decision rule abstains."""
         for codes in self.codes:
             yield [None if code < 0 else labels[code] for code in codes.tolist()]
-
-
-def _score_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
-    """P(class | row) of every piece, and its intervals if there is a level."""
-    scorer, finish = snapshot.scorer, snapshot.posterior.write_proba
-    if level is None:
-        for _, (proba, _) in snapshot.map_batches(
-            source, lambda columns, n: scorer.score_and_finish(columns, n, finish)
-        ):
-            yield proba, None
-        return
-    for _, (log_score, ends) in snapshot.interval_batches(source, level):
-        finish(log_score, 0, len(log_score))
-        yield log_score, ends
 
 
 def _is_short(row: dict[str, Any]) -> bool:

@@ -11,8 +11,7 @@ from typing import IO, Any, get_args
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
-from tallybayes.server.events.event import Event
-from tallybayes.server.events.event_export import write_parquet
+from tallybayes.server.events.event import Event, write_parquet
 from tallybayes.server.events.event_log import EventLog
 from tallybayes.server.http.answer import Answer, StreamedAnswer
 from tallybayes.server.http.call import Call
@@ -62,7 +61,7 @@ async def list_events(call: Call) -> Answer:
 
     def work() -> list[dict[str, Any]]:
         """Read a page of events."""
-        page = call.live.events(after=after, before=before, limit=limit, kind=kind, who=who)
+        page = call.live.log.page(after=after, before=before, limit=limit, kind=kind, who=who)
         return [event.to_dict() for event in page]
 
     events = await call.service.in_thread(work)
@@ -79,7 +78,7 @@ async def read_event(call: Call) -> Answer:
 
     def work() -> Answer:
         """Read an event with its rows, and write the answer."""
-        event = call.live.event(number)
+        event = call.live.log.get(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
         facts = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
         return Answer.of(facts, headers=call.version_headers)
@@ -97,7 +96,7 @@ async def export_events(call: Call) -> Answer:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
         try:
             with contextlib.closing(EventLog(call.live.files.log, read_only=True)) as log:
-                write_parquet(log, file)
+                write_parquet(log.after(0), file)
             file.seek(0)
         except BaseException:
             file.close()

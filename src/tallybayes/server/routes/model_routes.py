@@ -63,7 +63,7 @@ async def describe_model(call: Call) -> Answer:
         "calibration": None if calibration is None else str(calibration),
         "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
         "created": _time_of(live.files.base),
-        "events": live.n_events,
+        "events": live.log.last_id,
     }
     return Answer.of(facts)
 
@@ -132,7 +132,7 @@ async def upload_model(call: Call) -> Answer:
 
 def _is_untouched(live: LiveModel, state: ModelState) -> bool:
     """Whether a model is as this upload has made it: the upload was repeated, because its answer was lost."""
-    return not live.n_events and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
+    return not live.log.last_id and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
 
 
 @routes.add(
