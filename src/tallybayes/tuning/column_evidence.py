@@ -8,7 +8,6 @@ adding arrays.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +29,10 @@ from tallybayes.tables.source import BadRows, Kind, Source
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.tally import Tally
 from tallybayes.weights.held_out_evidence import FAR
-from tallybayes.weights.weight_fit import losses_of
+from tallybayes.weights.weight_fit import greatest, losses_of
 
 __all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sample_rows"]
 
-_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 _FOLDS = 5
 
 
@@ -57,16 +55,9 @@ class ScoredRows:
 
 def _bound(scores: Floats) -> Floats:
     """Scores minus the maximum of each row; an impossible class has -FAR."""
-    top = _greatest(scores)[:, None]
+    top = greatest(scores)[:, None]
     scores -= np.where(np.isinf(top), 0.0, top)
     return np.where(np.isinf(scores), -FAR, scores)
-
-
-def _greatest(scores: Floats) -> Floats:
-    """The maximum of every row; by a loop over the classes if there are few."""
-    if scores.shape[1] > _FEW_CLASSES:
-        return np.asarray(scores.max(axis=1))
-    return np.asarray(functools.reduce(np.maximum, scores.T))
 
 
 class ColumnEvidence:

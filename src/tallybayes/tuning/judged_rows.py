@@ -75,9 +75,9 @@ class JudgedRows:
     @classmethod
     def of(cls, base: WeightFit, at: NDArray[np.int64]) -> JudgedRows:
         """Some lines of the evidence of a sample."""
-        dealt, rows = base.held_out.rows.dealt, base.held_out.rows.rows
+        divided, rows = base.held_out.rows, base.held_out.rows.rows
         share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
-        facts = base.lines.codes[at], np.asarray(base.lines.weights[at]), dealt.copies[at], dealt.row[at]
+        facts = base.lines.codes[at], np.asarray(base.lines.weights[at]), divided.copies[at], divided.row[at]
         return cls(at, *facts, min(share, 1.0))
 
     def losses(self, scores: Mixture) -> Floats:
@@ -142,7 +142,7 @@ def nested_estimate(
     for number in range(n_folds):
         model, sample = Model(ModelState(schema.copy(), settings)), RowSample(len(rows))
         held_out, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        labels = [rows.rows.labels[i] for i in rows.dealt.row[others].tolist()]
+        labels = [rows.rows.labels[i] for i in rows.row[others].tolist()]
         options: dict[str, Any] = {"label": labels, "sample_weight": judged.weights[others]}
         columns = _columns(base, others)
         learn_and_sample(model, sample, columns, **options)
@@ -158,4 +158,4 @@ def nested_estimate(
 def _columns(base: WeightFit, lines: NDArray[np.int64]) -> dict[str, Any]:
     """The cells of some lines, by column."""
     rows = base.held_out.rows
-    return dict(rows.rows.table.take(rows.dealt.row[lines]).columns)
+    return dict(rows.rows.table.take(rows.row[lines]).columns)

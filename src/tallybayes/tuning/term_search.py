@@ -106,7 +106,7 @@ class _Search:
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
-        fold = base.held_out.rows.dealt.fold  # the copies of a row are dealt to all folds, and so to both parts
+        fold = base.held_out.rows.fold  # the copies of a row are dealt to all folds, and so to both parts
         parts = [np.flatnonzero(fold % 2 == part) for part in (0, 1)]
         # The rows to fit on and the rows to judge on.
         self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
@@ -202,7 +202,7 @@ class _Search:
             return mixture(self._default, whole)
         rows, joint = base.held_out.rows, self._default.copy()
         for number in range(rows.n_folds):
-            is_judged = rows.dealt.fold == number
+            is_judged = rows.fold == number
             refitted = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
             joint[is_judged] = refitted.log_score(base.lines.take(np.flatnonzero(is_judged)))
         return mixture(joint, whole, n_parts=rows.n_folds)
