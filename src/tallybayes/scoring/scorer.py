@@ -31,7 +31,7 @@ from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Tally
 
-__all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior"]
+__all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior", "score_column", "work_out"]
 
 Columns = Mapping[str, Column]
 Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
@@ -140,13 +140,13 @@ class Scorer:
             for number, name in enumerate(predictive.features)
         }
 
-    def corrections(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+    def corrections(self, columns: Columns) -> dict[str, Floats]:
         """What corrections of tokens add to the scores of columns before their weights: (rows, classes) by name."""
         result = {}
         for predictive in self.predictives:
             for name, (corrected, plain) in corrected_parts(predictive).items():
                 with np.errstate(invalid="ignore"):
-                    difference = _score_one(corrected, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
+                    difference = score_column(corrected, columns[name]) - score_column(plain, columns[name])
                 result[name] = np.where(np.isfinite(difference), difference, 0.0)
         return result
 
@@ -182,15 +182,15 @@ class Scorer:
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
         """What every column adds to the log score: (rows, classes) by name."""
-        result = self.column_evidence(columns, n_rows)
+        result = self.column_evidence(columns)
         for name, part in self.missing.evidence(columns).items() if self.missing is not None else ():
             result[name] = result[name] + part if name in result else part
         return result
 
-    def column_evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+    def column_evidence(self, columns: Columns) -> dict[str, Floats]:
         """The same without the evidence of missing values."""
         return {
-            name: _score_one(predictive.part(j), columns[name], n_rows)
+            name: score_column(predictive.part(j), columns[name])
             for predictive in self.predictives
             for j, name in enumerate(predictive.features)
         }
@@ -265,10 +265,15 @@ def _drop_empty_columns(tally: Tally) -> Tally:
     return tally.only(tuple(name for name, here in zip(tally.features, there, strict=True) if here))
 
 
-def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
-    out = np.zeros((n_rows, predictive.n_classes))
-    predictive.bind([column])(out, 0, n_rows)
+def work_out(score: Score, n_rows: int, n_classes: int) -> Floats:
+    """What a score adds to rows, (rows, classes)."""
+    score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
     return out
+
+
+def score_column(predictive: Predictive, column: Column) -> Floats:
+    """What a column adds to the log score, (rows, classes); predictive: of this column alone."""
+    return work_out(predictive.bind([column]), len(column), predictive.n_classes)
 
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:

@@ -20,10 +20,10 @@ from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError
-from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
+from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.leave_one_out import score_correction
-from tallybayes.scoring.scorer import Block
+from tallybayes.scoring.scorer import Block, score_column, work_out
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import BadRows, Kind, Source
 from tallybayes.tables.table import Table, concatenate_tables
@@ -137,7 +137,7 @@ class ColumnEvidence:
     def _by_leave_one_out(self, block: Block, column: Column) -> Floats:
         """Each row scored by the sums without it, in closed form."""
         (score,) = block.family.leave_one_out(block.tally, block.prior(), [column], self.codes, self.row_weights)
-        return _score(score, len(self.codes), block.tally.n_classes)
+        return work_out(score, len(self.codes), block.tally.n_classes)
 
     def _by_folds(self, block: Block, column: Column) -> Floats:
         """Each row scored by the sums without its fold, from which everything is derived anew."""
@@ -148,8 +148,7 @@ class ColumnEvidence:
             facts = [values], self.codes[rows], block.tally.n_classes, weights
             rest = block.tally.copy()
             rest.prepare(block.family.observe(block.tally.features, *facts), -1)()
-            predictive = block.family.derive(rest, block.smoothing)
-            out[rows] = _score(predictive.bind([values]), len(rows), block.tally.n_classes)
+            out[rows] = score_column(block.family.derive(rest, block.smoothing), values)
         return out
 
     def _encode(self, model: Model) -> tuple[dict[str, Column], Codes32, Floats | None]:
@@ -160,11 +159,6 @@ class ColumnEvidence:
 
     def _column(self, model: Model, name: str) -> Column:
         return self._columns[id(model)][1][name]
-
-
-def _score(score: Score, n_rows: int, n_classes: int) -> Floats:
-    score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
-    return out
 
 
 class LearnableRows(Source):

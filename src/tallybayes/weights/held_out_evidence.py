@@ -100,7 +100,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
         log_prior[np.ix_(lines, here)] = shares[here]
         known[lines] = np.isin(divided.codes[lines], here)  # a class without other rows cannot be predicted
         fold = {name: column.take(lines) for name, column in columns.items()}
-        for name, part in scorer.column_evidence(fold, len(lines)).items():
+        for name, part in scorer.column_evidence(fold).items():
             far = np.inf if state.schema.families[name].has_arbitrary_scale else FAR
             evidence[line_of[name]][place] += _bound_evidence(part, far)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
@@ -176,7 +176,7 @@ class DividedRows:
         for lines, scorer in scorers:
             here = positions(list(scorer.classes), self.classes)
             fold = {name: column.take(lines) for name, column in columns.items()}
-            for name, part in scorer.column_evidence(fold, len(lines)).items():
+            for name, part in scorer.column_evidence(fold).items():
                 result[names.index(name)][np.ix_(lines, here)] = _bound_evidence(part)
         return names, result
 
