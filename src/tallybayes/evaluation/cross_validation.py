@@ -92,8 +92,9 @@ def cross_validate(
     n_rows = None if time is not None else sum(sum(part.class_counts.values()) for part in parts)
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
+        sample = RowSample.merge(sample for sample in used if sample is not None)
         model = with_text_selection(models[part], now=True)
-        model = set_column_weights(model, weights, _merge(used), is_part=True, of_rows=n_rows)
+        model = set_column_weights(model, weights, sample, is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
@@ -122,11 +123,6 @@ def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOption
         return options
     ignored = OPTIONS["ignore"].domain.check("ignore", options.get("ignore")) or []
     return {**options, "ignore": [*ignored, *unspecified]}
-
-
-def _merge(samples: list[RowSample | None]) -> RowSample:
-    """The sample of all training rows of a model."""
-    return RowSample.merge(sample for sample in samples if sample is not None)
 
 
 def _before_each(parts: list[Model]) -> list[Model]:

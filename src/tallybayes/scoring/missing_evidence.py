@@ -51,10 +51,6 @@ class MissingEvidence:
         seen = Exact.concatenate([gaps[name][None] for name in ordered])
         absent = statistics.class_rows[None] - seen
         tally = Sums(ordered, {"no": seen, "yes": absent}, counts=("no", "yes"))
-        return cls._derived(tally)
-
-    @classmethod
-    def _derived(cls, tally: Sums) -> MissingEvidence:
         predictive = Bernoulli().derive(tally, "auto")
         assert isinstance(predictive, BernoulliPredictive)
         return cls(tally.features, predictive.log_no, predictive.log_yes, tally)
