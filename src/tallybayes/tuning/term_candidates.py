@@ -15,7 +15,7 @@ likely to be it as the others, the Bayes factor of that is the mean of those of 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -154,7 +154,7 @@ class TermCandidates:
                 ALL_COLUMNS, OneDependence(), "selected by tuning", reader, origin=Origin.TUNED
             )
         if not fields:
-            return CountedTerms.none()
+            return CountedTerms()
         others = {  # else they would be learned as new
             name: spec if spec.family is None else spec.without_family(Status.INPUT) for name, spec in taken.items()
         }
@@ -181,14 +181,9 @@ class TermCandidates:
 class CountedTerms:
     """A model of derived columns, those that were found on each subset of the rows, and their evidence by name."""
 
-    model: Model | None
-    subsets: Sequence[tuple[str, ...]]
-    evidence: Mapping[str, Floats]
-
-    @classmethod
-    def none(cls) -> CountedTerms:
-        """No derived columns."""
-        return cls(None, (), {})
+    model: Model | None = None
+    subsets: Sequence[tuple[str, ...]] = ()
+    evidence: Mapping[str, Floats] = field(default_factory=dict)
 
     def has(self, term: str) -> bool:
         """Whether there are columns for a term."""

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
+from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.model import Model
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.judged_rows import JudgedRows, Learn, Mixture, mixture
@@ -47,8 +48,10 @@ Rows = NDArray[np.int64]
 class Budget:
     """The seconds that may be spent; None: as many as it takes."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, seconds: Any) -> None:
+        if seconds is not None and not (is_real_number(seconds) and seconds >= 0):
+            raise ParameterError("seconds: a number of at least 0, or None", got=seconds)
+        self._end = None if seconds is None else time.monotonic() + float(seconds)
 
     @property
     def is_spent(self) -> bool:
@@ -114,7 +117,7 @@ class _Search:
         self._fits: list[FittedWeights] = []  # of the splits, without terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
-        self._counted = CountedTerms.none()
+        self._counted = CountedTerms()
 
     def weights(self) -> None:
         """Weights, slopes and offsets, as `fit` finds them: the default model."""

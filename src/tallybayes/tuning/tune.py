@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
+from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
@@ -80,7 +80,7 @@ def tune(
     >>> tuned.log_loss[0] > 0.6, tuned.log_loss[1] < 0.1, tuned.is_default
     (True, True, False)
     """
-    chosen, budget = _check(what, by, rows, strengths, seed), _budget(seconds)
+    chosen, budget = _check(what, by, rows, strengths, seed), Budget(seconds)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
@@ -214,12 +214,6 @@ def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
             setattr(schema, word, None)
             tuning = replace(tuning, model=Model(replace(state, schema=schema)))
     return tuning
-
-
-def _budget(seconds: Any) -> Budget:
-    if seconds is not None and not (is_real_number(seconds) and seconds >= 0):
-        raise ParameterError("seconds: a number of at least 0, or None", got=seconds)
-    return Budget(None if seconds is None else float(seconds))
 
 
 def _check(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:
