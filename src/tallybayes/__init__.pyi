@@ -8,9 +8,9 @@ from tallybayes import typing as typing
 from tallybayes.columns.schema import Schema as Schema
 from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
-from tallybayes.evaluation.comparison import Comparison as Comparison
 from tallybayes.evaluation.cross_validation import cross_validate as cross_validate
 from tallybayes.evaluation.evaluate import evaluate as evaluate
+from tallybayes.evaluation.learning_curve import Comparison as Comparison
 from tallybayes.evaluation.learning_curve import compare as compare
 from tallybayes.evaluation.metrics import Evaluation as Evaluation
 from tallybayes.evaluation.prequential import Prequential as Prequential

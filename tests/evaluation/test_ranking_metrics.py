@@ -12,7 +12,7 @@ from sklearn import metrics
 
 import tallybayes as tb
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.ranking_metrics import ranking_metrics
+from tallybayes.evaluation.ranking_metrics import RankedRows
 
 
 def _ks_of_scipy(own, other):
@@ -25,8 +25,8 @@ def _ks_of_scipy(own, other):
 def test_they_equal_those_of_scikit_learn_and_scipy_with_ties_and_weights(rows):
     score, positive, weights = (np.array(column) for column in zip(*rows, strict=True))
     times = np.repeat(np.arange(len(rows)), weights)
-    found = ranking_metrics(score / 8, positive, weights.astype(float))
-    one_by_one = ranking_metrics(score[times] / 8, positive[times])
+    found = RankedRows(score / 8, positive).metrics(weights.astype(float))
+    one_by_one = RankedRows(score[times] / 8, positive[times]).metrics()
     assert found == pytest.approx(one_by_one, nan_ok=True, rel=1e-12)
     if positive[times].any():
         expected = metrics.average_precision_score(positive, score, sample_weight=weights)
@@ -40,10 +40,10 @@ def test_they_equal_those_of_scikit_learn_and_scipy_with_ties_and_weights(rows):
 
 def test_lift_is_the_share_of_the_class_in_the_top_tenth_by_its_share_of_all():
     score, positive = np.arange(40) / 40, np.isin(np.arange(40), [39, 38, 36, 5, 4, 3, 2, 1])
-    assert ranking_metrics(score, positive)["lift"] == pytest.approx((3 / 4) / (8 / 40))
+    assert RankedRows(score, positive).metrics()["lift"] == pytest.approx((3 / 4) / (8 / 40))
     tied = np.where(np.arange(40) >= 32, 0.9, 0.1)  # the first eight are equal: half of them count
-    assert ranking_metrics(tied, positive)["lift"] == pytest.approx((3 / 8) / (8 / 40))
-    assert ranking_metrics(np.ones(40), positive)["lift"] == pytest.approx(1)
+    assert RankedRows(tied, positive).metrics()["lift"] == pytest.approx((3 / 8) / (8 / 40))
+    assert RankedRows(np.ones(40), positive).metrics()["lift"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

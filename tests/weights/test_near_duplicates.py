@@ -93,7 +93,7 @@ def test_near_duplicates_are_subtracted_as_they_were_learned(kind, seed):
     assert int(rows.counts.sum()) == 120
     state = model.snapshot().state
     found = held_out_evidence(state, rows)
-    names, dealt, rows = list(found.names), found.rows.dealt, found.rows.rows
+    names, dealt, rows = list(found.names), found.rows, found.rows.rows
     for fold in range(found.rows.n_folds):
         own = dealt.fold == fold
         rest = Model(ModelState(plan.schema, plan.settings))
@@ -170,7 +170,7 @@ def test_near_copies_of_a_text_are_in_one_fold():
     other = Model(ModelState(model.schema, model.settings))
     learn_and_sample(other, sample, {"text": docs}, label=labels)
     divided = held_out_evidence(other.snapshot().state, sample.rows()).rows
-    rows, dealt = divided.rows, divided.dealt
+    rows, dealt = divided.rows, divided
     signatures = rows.signatures[dealt.row]
     is_long = signatures != rows.hashes[dealt.row]
     assert all(len(set(dealt.fold[signatures == one].tolist())) == 1 for one in set(signatures[is_long].tolist()))

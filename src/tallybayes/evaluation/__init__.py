@@ -1,9 +1,8 @@
 """Evaluation of models: on new data, by cross-validation, prequentially, and against baselines."""
 
-from tallybayes.evaluation.comparison import Comparison
 from tallybayes.evaluation.cross_validation import cross_validate
 from tallybayes.evaluation.evaluate import evaluate
-from tallybayes.evaluation.learning_curve import compare
+from tallybayes.evaluation.learning_curve import Comparison, compare
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.evaluation.prequential import Prequential, prequential
 from tallybayes.evaluation.scores import Scores

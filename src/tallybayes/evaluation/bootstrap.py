@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.evaluation.auc import auc_classes, mean_auc, rank_scores, ratios
+from tallybayes.evaluation.ranking_metrics import auc_classes, mean_auc, rank_rows, ratios
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
@@ -49,7 +49,7 @@ class _WeightedMetrics:
     """The metrics of rows under weights."""
 
     def __init__(self, scores: Scores) -> None:
-        self._ranked = rank_scores(scores, auc_classes(scores.classes))
+        self._ranked = rank_rows(scores, auc_classes(scores.classes))
         right, answered, known = scores.right, scores.answered, scores.known
         with np.errstate(divide="ignore"):
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)

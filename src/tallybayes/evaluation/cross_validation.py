@@ -7,6 +7,7 @@ groups or time, is planned in `fold_plan.py`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
@@ -90,8 +91,9 @@ def cross_validate(
     n_rows = None if time is not None else sum(sum(part.class_counts.values()) for part in parts)
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
+        sample = RowSample.merge(sample for sample in used if sample is not None)
         model = with_text_selection(models[part], now=True)
-        model = set_column_weights(model, weights, _merge(used), is_part=True, of_rows=n_rows)
+        model = set_column_weights(model, weights, sample, is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
@@ -122,25 +124,13 @@ def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOption
     return {**options, "ignore": [*ignored, *unspecified]}
 
 
-def _merge(samples: list[RowSample | None]) -> RowSample:
-    """The sample of all training rows of a model."""
-    return RowSample.merge(sample for sample in samples if sample is not None)
-
-
 def _before_each(parts: list[Model]) -> list[Model]:
-    """For every part the sum of those before it; the first has none."""
-    result = [parts[0].copy()]  # never used: the first part is not scored
-    for number in range(1, len(parts)):
-        result.append(parts[0].copy() if number == 1 else result[-1].merge(parts[number - 1]))
-    return result
+    """For every part the sum of those before it; the first, which has none, is not scored."""
+    return [parts[0], *itertools.accumulate(parts[:-1], Model.merge)]
 
 
 def _without_each(parts: list[Model]) -> list[Model]:
     """For every part the sum of all others, from running sums from the front and from the back."""
-    front, back = [parts[0]], [parts[-1]]
-    for part in parts[1:-1]:
-        front.append(front[-1].merge(part))
-    for part in parts[-2:0:-1]:
-        back.append(back[-1].merge(part))
-    back.reverse()
-    return [back[0], *(front[i - 1].merge(back[i]) for i in range(1, len(parts) - 1)), front[-1]]
+    front = list(itertools.accumulate(parts[:-1], Model.merge))
+    back = list(itertools.accumulate(parts[:0:-1], Model.merge))[::-1]
+    return [back[0], *(a.merge(b) for a, b in zip(front, back[1:], strict=False)), front[-1]]

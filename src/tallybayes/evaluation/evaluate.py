@@ -99,7 +99,9 @@ def score_honestly(
     """
     if leave_one_out:
         result = work(log_proba_of_training_rows(snapshot, source, label=label, sample_weight=sample_weight))
-        evaluation_of(result).leave_one_out, evaluation_of(result).split = True, _training_split(snapshot)
+        how = "folds" if snapshot.state.selects_from_data else "leave-one-out"
+        evaluation_of(result).leave_one_out = True
+        evaluation_of(result).split = f"training rows, scored by {how}: each by a model without it"
         return result
     learned = LearnedRows(snapshot, source, label)
     result = work(learned.watch(snapshot.log_proba_batches(source, label=label)))
@@ -116,12 +118,6 @@ def score_honestly(
         hint = "a stream is read only once; each row of a table or a file would be scored by a model without it"
         warn(f"{WITH_THEMSELVES}: the metrics are optimistic", hint=hint)
     return result
-
-
-def _training_split(snapshot: Snapshot) -> str:
-    """How training rows are divided to be scored by models without them, in words."""
-    how = "folds" if snapshot.state.selects_from_data else "leave-one-out"
-    return f"training rows, scored by {how}: each by a model without it"
 
 
 def evaluate_batches(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:

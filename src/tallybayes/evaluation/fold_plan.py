@@ -39,6 +39,7 @@ from tallybayes.tables.table import Table
 __all__ = ["FoldPlan", "FoldRequest", "plan_folds"]
 
 Parts = NDArray[np.int64]
+Batches = Iterator[tuple[Table, Labels, NDArray[np.int64]]]  # with the rows that have a label
 
 _MISSING = "\0missing"  # the group of all rows without one: they are never on both sides
 
@@ -74,14 +75,14 @@ class FoldRequest:
 class FoldPlan:
     """The parts of the rows: `n_parts` of them, of which `tested` are scored.
 
-    assigner: for each pass over the data, a function that gives the part of every row of the next table (-1: no label).
+    assigner: for each pass over the data, a function that gives the parts of the next labels (-1: no label).
     forward: a part is scored by the model of the parts before it, not of all others.
     words: how the rows were divided, for people.
     """
 
     n_parts: int
     tested: range
-    assigner: Callable[[], Callable[[Table, Labels], Parts]]
+    assigner: Callable[[], Callable[[Labels], Parts]]
     schema: Schema
     wanted: dict[str, Kind | None] = field(default_factory=dict)
     forward: bool = False
@@ -91,7 +92,7 @@ class FoldPlan:
         """Every batch split by part; rows without a label have the part -1."""
         assign = self.assigner()
         for table in source.batches(self.wanted):
-            part = assign(table, self.schema.label_spec.read(table, label))
+            part = assign(self.schema.label_spec.read(table, label))
             for number in range(-1, self.n_parts):
                 rows = np.flatnonzero(part == number)
                 if len(rows):
@@ -112,18 +113,18 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     n = request.folds or 10
     has_texts = any(spec.is_text for spec in model.schema.columns.values())
     if request.holdout is None and not request.columns and not has_texts:
-        return FoldPlan(n, range(n), lambda: _stratify(FoldAssigner(n, request.seed)), model.schema, wanted)
+        return FoldPlan(n, range(n), lambda: FoldAssigner(n, request.seed), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
-    rows = _DividedRows.read(request, source, model, label, wanted)
-    source.bad = bad
+    batches = _labelled_batches(source, model, label, wanted)
     if request.group is not None:
-        parts, words = _by_group(rows.groups, request)
+        parts, words = _by_group(batches, request)
     elif request.time is not None:
-        parts, words = _by_time(rows.times, request)
+        parts, words = _by_time(batches, request)
     elif request.holdout is not None:
-        parts, words = _by_hash(rows, request)
+        parts, words = _by_hash(batches, request, source, model.schema, label)
     else:
-        parts, words = rows.folds, _words_of_copies(rows.n_moved)
+        parts, words = _by_class(batches, request, source, model.schema)
+    source.bad = bad
     if request.holdout is not None:
         n_held = int((parts == 1).sum())
         words = f"{n_held:,} of {len(parts):,} rows held out{words}"
@@ -135,61 +136,17 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     )
 
 
-@dataclass(eq=False)
-class _DividedRows:
-    """What the division depends on, for every row with a label in the order of the data."""
-
-    groups: list[Any] = field(default_factory=list)
-    times: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    hashes: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
-    is_text: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # whose hashes near copies share
-    classes: list[Any] = field(default_factory=list)
-    folds: Parts = field(default_factory=lambda: np.zeros(0, np.int64))
-    n_moved: int = 0  # rows that are in another fold because of a near copy
-
-    @classmethod
-    def read(
-        cls, request: FoldRequest, source: Source, model: Model, label: Any, wanted: Mapping[str, Kind | None]
-    ) -> _DividedRows:
-        """One pass over the data."""
-        result, times, hashes, folds = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
-        is_text = [np.zeros(0, bool)]
-        assign, together = FoldAssigner(request.folds or 10, request.seed), NearCopies(model.schema)
-        for table in source.batches(wanted):
-            labels = model.schema.label_spec.read(table, label)
-            known = np.flatnonzero(labels.codes >= 0)
-            if request.group is not None:
-                groups = encode_labels(request.group, table.columns[request.group])
-                keys = [*groups.keys, _MISSING]
-                result.groups += [keys[code] for code in groups.codes[known].tolist()]
-            elif request.time is not None:
-                times.append(row_times(table, request.time)[known])
-            elif request.holdout is None:
-                folds.append(_together(source, table, together, assign(labels))[known])
-            else:
-                own_hashes, signatures = _row_hashes(source, table, model, label)
-                hashes.append(signatures[known])
-                is_text.append((own_hashes != signatures)[known])
-                result.classes += [labels.keys[code] for code in labels.codes[known].tolist()]
-        result.times, result.hashes = np.concatenate(times), np.concatenate(hashes)
-        result.is_text, result.folds, result.n_moved = np.concatenate(is_text), np.concatenate(folds), together.n_moved
-        return result
+def _labelled_batches(source: Source, model: Model, label: Any, wanted: Mapping[str, Kind | None]) -> Batches:
+    """One pass over the data: tables, their labels, and which rows have one."""
+    for table in source.batches(wanted):
+        labels = model.schema.label_spec.read(table, label)
+        yield table, labels, np.flatnonzero(labels.codes >= 0)
 
 
-def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple[Hashes, Hashes]:
-    """The hashes and signatures of the rows of a table; 0 for those that cannot be encoded and are skipped."""
-    hashes, signatures = np.zeros((2, table.n_rows), np.uint64)
-    for part, batch in source.work_on_good_rows(table, lambda rows: read_batch(rows, model.schema, label, None)):
-        places = _places(table, part)
-        hashes[places], signatures[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
-    return hashes, signatures
-
-
-def _together(source: Source, table: Table, together: NearCopies, folds: Parts) -> Parts:
-    """The folds of the rows of a table, near-copied texts in one; those of rows that are skipped do not matter."""
-    result = folds.copy()
-    for part, part_folds in source.work_on_good_rows(table, lambda rows: together(rows, folds[_places(table, rows)])):
-        result[_places(table, part)] = part_folds
+def _of_good_rows(source: Source, table: Table, result: NDArray[Any], work: Callable[[Table], Any]) -> NDArray[Any]:
+    """What `work` gives for the rows of a table, (..., rows); `result` where they cannot be encoded and are skipped."""
+    for part, values in source.work_on_good_rows(table, work):
+        result[..., _places(table, part)] = values
     return result
 
 
@@ -200,19 +157,11 @@ def _places(table: Table, part: Table) -> NDArray[np.int64]:
     return part.rows if table.rows is None else np.searchsorted(table.rows, part.rows)
 
 
-def _words_of_copies(n_moved: int) -> str:
-    return f"near copies of a text are in one fold ({n_moved:,} rows were moved)" if n_moved else ""
-
-
-def _stratify(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
-    return lambda table, labels: assign(labels)
-
-
-def _deal_known(parts: Parts) -> Callable[[Table, Labels], Parts]:
+def _deal_known(parts: Parts) -> Callable[[Labels], Parts]:
     """Parts that are known, in the order of the rows with a label."""
     done = 0
 
-    def assign(table: Table, labels: Labels) -> Parts:
+    def assign(labels: Labels) -> Parts:
         nonlocal done
         known = labels.codes >= 0
         result = np.full(len(known), -1, np.int64)
@@ -224,8 +173,35 @@ def _deal_known(parts: Parts) -> Callable[[Table, Labels], Parts]:
     return assign
 
 
-def _by_group(groups: list[Any], request: FoldRequest) -> tuple[Parts, str]:
+def _by_class(batches: Batches, request: FoldRequest, source: Source, schema: Schema) -> tuple[Parts, str]:
+    """Stratified folds with near-copied texts in one."""
+    assign, together, parts = (
+        FoldAssigner(request.folds or 10, request.seed),
+        NearCopies(schema),
+        [np.zeros(0, np.int64)],
+    )
+    for table, labels, known in batches:
+        folds = assign(labels)
+        parts.append(
+            _of_good_rows(
+                source,
+                table,
+                folds.copy(),
+                lambda rows: together(rows, folds[_places(table, rows)]),  # noqa: B023
+            )[known]
+        )
+    n_moved = together.n_moved
+    words = f"near copies of a text are in one fold ({n_moved:,} rows were moved)" if n_moved else ""
+    return np.concatenate(parts), words
+
+
+def _by_group(batches: Batches, request: FoldRequest) -> tuple[Parts, str]:
     """Groups to folds, the largest first, each to the fold with the fewest rows; or some held out, by their hashes."""
+    groups: list[Any] = []
+    for table, _, known in batches:
+        found = encode_labels(str(request.group), table.columns[str(request.group)])
+        keys = [*found.keys, _MISSING]
+        groups += [keys[code] for code in found.codes[known].tolist()]
     sizes = Counter(groups)
     shuffled = sorted(sizes, key=lambda group: _digest(group, request.seed))
     places: dict[Any, int] = {}
@@ -248,8 +224,9 @@ def _by_group(groups: list[Any], request: FoldRequest) -> tuple[Parts, str]:
     return parts, f"{len(sizes):,} groups, each in one of {n} folds"
 
 
-def _by_time(times: NDArray[np.float64], request: FoldRequest) -> tuple[Parts, str]:
+def _by_time(batches: Batches, request: FoldRequest) -> tuple[Parts, str]:
     """Blocks of about equal size in the order of time; rows of the same time are in one block."""
+    times = np.concatenate([np.zeros(0), *(row_times(table, str(request.time))[known] for table, _, known in batches)])
     _require(len(np.unique(times)), 2, "different times")
     before = np.searchsorted(np.sort(times), times, side="left")  # the rows that are earlier
     if request.holdout is not None:
@@ -261,20 +238,30 @@ def _by_time(times: NDArray[np.float64], request: FoldRequest) -> tuple[Parts, s
     return before * n // len(times), f"{n - 1} blocks in the order of time, each scored by the model of those before it"
 
 
-def _by_hash(rows: _DividedRows, request: FoldRequest) -> tuple[Parts, str]:
+def _by_hash(batches: Batches, request: FoldRequest, source: Source, schema: Schema, label: Any) -> tuple[Parts, str]:
     """Of every class the share of its rows with the smallest hashes."""
     assert request.holdout is not None
-    order = np.argsort(rows.hashes, kind="stable")
-    ordered = rows.hashes[order]
+
+    def hash_rows(rows: Table) -> tuple[Hashes, Hashes]:
+        batch = read_batch(rows, schema, label, None)
+        return RowHashes(batch, batch.labels.keys)(0, rows.n_rows)
+
+    facts, row_labels = [np.zeros((2, 0), np.uint64)], list[Any]()
+    for table, labels, known in batches:
+        facts.append(_of_good_rows(source, table, np.zeros((2, table.n_rows), np.uint64), hash_rows)[:, known])
+        row_labels += [labels.keys[code] for code in labels.codes[known].tolist()]
+    hashes, signatures = np.concatenate(facts, axis=1)  # near copies of a text share signatures
+    order = np.argsort(signatures, kind="stable")
+    ordered = signatures[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
     copies = np.zeros(len(ordered), np.uint64)  # how many equal rows came before
     copies[order] = np.arange(len(ordered)) - np.repeat(first, np.diff(np.append(first, len(ordered))))
     salt = np.frombuffer(_digest("", request.seed), np.uint64)
-    copies[rows.is_text] = 0  # near-copied texts are all on one side
-    mixed = _mix(_mix(rows.hashes ^ salt) + copies)
+    copies[hashes != signatures] = 0  # near-copied texts are all on one side
+    mixed = _mix(_mix(signatures ^ salt) + copies)
     parts = np.zeros(len(mixed), np.int64)
-    codes = {label: code for code, label in enumerate(dict.fromkeys(rows.classes))}
-    classes = np.array([codes[label] for label in rows.classes], np.int64)
+    codes = {label: code for code, label in enumerate(dict.fromkeys(row_labels))}
+    classes = np.array([codes[label] for label in row_labels], np.int64)
     for code in codes.values():
         members = np.flatnonzero(classes == code)
         n_held = round(request.holdout * len(members))

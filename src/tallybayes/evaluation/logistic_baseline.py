@@ -19,7 +19,7 @@ from tallybayes.columns.batch import encode_columns, encode_inputs, with_date_pa
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats
 from tallybayes.tables.raw_values import is_missing
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Table, column_values
 
 __all__ = ["Design", "Logistic"]
 
@@ -118,5 +118,4 @@ def _matrix(bag: Bag) -> Any:
 
 
 def _texts(raw: Any) -> NDArray[np.object_]:
-    values = raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
-    return np.array(["" if is_missing(value) else str(value) for value in values], object)
+    return np.array(["" if is_missing(value) else str(value) for value in column_values(raw)], object)

@@ -25,12 +25,17 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import ParameterError, did_you_mean
-from tallybayes.evaluation import metric_curves
-from tallybayes.evaluation.answer_costs import Costs, least_constant_cost, mean_cost
-from tallybayes.evaluation.auc import auc_classes, mean_auc, rank_scores
 from tallybayes.evaluation.bootstrap import intervals
+from tallybayes.evaluation.confusion_metrics import (
+    Costs,
+    count_by_class,
+    least_constant_cost,
+    matthews_correlation,
+    mean_cost,
+    ratio,
+)
 from tallybayes.evaluation.evaluation_text import evaluation_parts
-from tallybayes.evaluation.ranking_metrics import NAMES, matthews_correlation, ranking_by_class
+from tallybayes.evaluation.ranking_metrics import RANKING, auc_classes, mean_auc, rank_rows
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json
@@ -51,12 +56,12 @@ class Evaluation(ResultView):
     (0.667, 0.415, 0.273, 1.0)
     """
 
-    confusion: dict[tuple[Any, Any], int] = field(default_factory=dict)  # rows by (true, predicted or None)
+    confusion: Counter[tuple[Any, Any]] = field(default_factory=Counter)  # rows by (true, predicted or None)
     sum_log_loss: float = 0.0
     sum_brier: float = 0.0
     sum_prior_log_loss: float = 0.0  # of the class shares of the training rows; NaN where they are unknown
     n_majority_right: float = 0.0  # rows of the most frequent class of the training rows; NaN where it is unknown
-    unknown: dict[Any, int] = field(default_factory=dict)  # rows by label, for labels unknown to the model
+    unknown: Counter[Any] = field(default_factory=Counter)  # rows by label, for labels unknown to the model
     skipped: int = 0  # rows without a label
     bad: int = 0  # rows skipped because they could not be read
     folds: list[float] = field(default_factory=list)  # the accuracy of every fold
@@ -93,10 +98,9 @@ class Evaluation(ResultView):
         columns = [*classes, None]
         rows = np.bincount(codes * len(columns) + chosen % len(columns), minlength=len(names) * len(columns))
         for place in np.flatnonzero(rows).tolist():
-            pair = names[place // len(columns)], columns[place % len(columns)]
-            self.confusion[pair] = self.confusion.get(pair, 0) + int(rows[place])
+            self.confusion[names[place // len(columns)], columns[place % len(columns)]] += int(rows[place])
         known = np.flatnonzero(codes < len(classes))
-        self.unknown = _sum(self.unknown, Counter(names[code] for code in codes[codes >= len(classes)].tolist()))
+        self.unknown.update(names[code] for code in codes[codes >= len(classes)].tolist())
         self.sum_log_loss -= float(log_proba[known, codes[known]].sum())
         baseline = np.full(len(classes), np.nan) if log_prior is None else log_prior
         self.sum_prior_log_loss -= float(baseline[codes[known]].sum())
@@ -110,12 +114,12 @@ class Evaluation(ResultView):
 
     def __add__(self, other: Evaluation) -> Evaluation:
         return Evaluation(
-            _sum(self.confusion, other.confusion),
+            self.confusion + other.confusion,
             self.sum_log_loss + other.sum_log_loss,
             self.sum_brier + other.sum_brier,
             self.sum_prior_log_loss + other.sum_prior_log_loss,
             self.n_majority_right + other.n_majority_right,
-            _sum(self.unknown, other.unknown),
+            self.unknown + other.unknown,
             self.skipped + other.skipped,
             self.bad + other.bad,
             [*self.folds, *other.folds],
@@ -154,7 +158,7 @@ class Evaluation(ResultView):
     @property
     def coverage(self) -> float:
         """The share of rows with a prediction."""
-        return _ratio(self.n_rows - self.abstained, self.n_rows)
+        return ratio(self.n_rows - self.abstained, self.n_rows)
 
     @property
     def classes(self) -> list[Any]:
@@ -164,7 +168,10 @@ class Evaluation(ResultView):
     @property
     def class_rows(self) -> dict[Any, int]:
         """Rows by their true label."""
-        return _rows_by(self.confusion, 0)
+        rows = Counter[Any]()
+        for (label, _), n in self.confusion.items():
+            rows[label] += n
+        return rows
 
     def scores(self) -> Scores:
         """The evaluated rows with P(class | row); an error if there were too many to keep."""
@@ -176,33 +183,33 @@ class Evaluation(ResultView):
     def accuracy(self) -> float:
         """The share of correct predictions."""
         right = sum(n for (true, predicted), n in self.confusion.items() if true == predicted)
-        return _ratio(right, self.n_rows - self.abstained)
+        return ratio(right, self.n_rows - self.abstained)
 
     @property
     def balanced_accuracy(self) -> float:
         """The mean of the recalls of the classes that have rows."""
-        recalls = [row["recall"] for row in self._count_by_class() if row["rows"]]
-        return _ratio(sum(recalls), len(recalls))
+        recalls = [row["recall"] for row in count_by_class(self.confusion, self.classes) if row["rows"]]
+        return ratio(sum(recalls), len(recalls))
 
     @property
     def majority(self) -> float:
         """The accuracy of always predicting the most frequent class of the training rows."""
-        return _ratio(self.n_majority_right, self.n_rows)
+        return ratio(self.n_majority_right, self.n_rows)
 
     @property
     def log_loss(self) -> float:
         """The mean of -log P(true label)."""
-        return _ratio(self.sum_log_loss, self.n_rows - self.n_unknown)
+        return ratio(self.sum_log_loss, self.n_rows - self.n_unknown)
 
     @property
     def prior_log_loss(self) -> float:
         """The log loss of always predicting the class shares of the training rows."""
-        return _ratio(self.sum_prior_log_loss, self.n_rows - self.n_unknown)
+        return ratio(self.sum_prior_log_loss, self.n_rows - self.n_unknown)
 
     @property
     def brier(self) -> float:
         """The mean squared error of the probabilities, summed over the classes."""
-        return _ratio(self.sum_brier, self.n_rows - self.n_unknown)
+        return ratio(self.sum_brier, self.n_rows - self.n_unknown)
 
     @property
     def mean_cost(self) -> float:
@@ -219,20 +226,20 @@ class Evaluation(ResultView):
         metrics = next(row for row in self.per_class() if row["class"] == self.positive)
         others = {pair: n for pair, n in self.confusion.items() if pair[0] != self.positive and pair[1] is not None}
         wrong = sum(n for pair, n in others.items() if pair[1] == self.positive)
-        specificity = 1 - _ratio(wrong, sum(others.values()))
+        specificity = 1 - ratio(wrong, sum(others.values()))
         return metrics | {"specificity": specificity}
 
     @property
     def auc(self) -> float:
         """The area under the ROC curve of the second of two classes; of several, the mean of one against the rest."""
         scores = self.scores()
-        by_class = rank_scores(scores, auc_classes(scores.classes))
+        by_class = rank_rows(scores, auc_classes(scores.classes))
         return float(mean_auc([np.array([ranked.auc()]) for ranked in by_class.values()])[0])
 
     def auc_of(self, positive: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        by_class = rank_scores(scores, [scores.classes[metric_curves.place_of(scores, positive)]])
+        by_class = rank_rows(scores, [scores.classes[scores.place_of(positive)]])
         return by_class[positive].auc() if by_class else float("nan")
 
     @property
@@ -253,7 +260,7 @@ class Evaluation(ResultView):
     def _mean_ranking(self, name: str, per_class: list[dict[str, Any]]) -> float:
         labels = auc_classes(self.classes) if self.positive is None else [self.positive]
         values = [row[name] for row in per_class if row["class"] in labels and not np.isnan(row[name])]
-        return _ratio(sum(values), len(values))
+        return ratio(sum(values), len(values))
 
     @property
     def mcc(self) -> float:
@@ -263,7 +270,9 @@ class Evaluation(ResultView):
     @property
     def ece(self) -> float:
         """The expected calibration error: mean |confidence - accuracy| of the predictions, in ten bins."""
-        return metric_curves.calibration_error(self.reliability(_BINS))
+        curve = self.reliability(_BINS)
+        off = sum(point["rows"] * abs(point["observed"] - point["predicted"]) for point in curve)
+        return ratio(off, sum(point["rows"] for point in curve))
 
     def bootstrap(self, n: int = 1000, seed: int = 0, *, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals of accuracy, balanced accuracy, log loss, Brier and AUC, from n bootstrap samples of the rows.
@@ -284,15 +293,10 @@ class Evaluation(ResultView):
     def per_class(self) -> list[dict[str, Any]]:
         """Rows, precision, recall, F1, AUC and ranking of every class against the rest; NaN if rows were not kept."""
         scores = self.scores() if self.kept.complete and self.kept.parts else None
-        ranked = {} if scores is None else rank_scores(scores, scores.classes)
-        ranking = {} if scores is None else dict(zip(scores.classes, ranking_by_class(scores), strict=True))
-        absent = dict.fromkeys(NAMES, float("nan"))
-        return [
-            row
-            | {"auc": ranked[row["class"]].auc() if row["class"] in ranked else float("nan")}
-            | ranking.get(row["class"], absent)
-            for row in self._count_by_class()
-        ]
+        ranked = {} if scores is None else rank_rows(scores, scores.classes)
+        undefined = dict.fromkeys(("auc", *RANKING), float("nan"))
+        metrics = {label: {"auc": rows.auc()} | rows.metrics() for label, rows in ranked.items()}
+        return [row | metrics.get(row["class"], undefined) for row in count_by_class(self.confusion, self.classes)]
 
     def matrix(self) -> NDArray[np.int64]:
         """The confusion matrix of the rows with a prediction, (true, predicted), classes as in `classes`."""
@@ -311,30 +315,15 @@ class Evaluation(ResultView):
         >>> found.reliability(2, "yes")[0]
         {'low': 0.0, 'high': 0.5, 'rows': 2, 'predicted': 0.25, 'observed': 0.5}
         """
-        scores = self.scores()
-        return metric_curves.reliability(
-            scores, bins, None if positive is None else metric_curves.place_of(scores, positive)
-        )
+        return self.scores().reliability(bins, positive)
 
     def roc(self, positive: Any = None) -> tuple[Floats, Floats, Floats]:
         """False positive rate, true positive rate and thresholds of a class, by default the second of two."""
-        return metric_curves.roc(self.scores(), metric_curves.place_of(self.scores(), positive))
+        return self.scores().roc(positive)
 
     def precision_recall(self, positive: Any = None) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and thresholds of a class, by default the second of two."""
-        return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), positive))
-
-    def _count_by_class(self) -> list[dict[str, Any]]:
-        """Rows, precision, recall and F1 of every class, from the confusion matrix."""
-        decided = {pair: n for pair, n in self.confusion.items() if pair[1] is not None}
-        true, predicted = _rows_by(decided, 0), _rows_by(decided, 1)
-        rows = []
-        for label in self.classes:
-            right, n_true, n_predicted = decided.get((label, label), 0), true.get(label, 0), predicted.get(label, 0)
-            precision, recall = _ratio(right, n_predicted), _ratio(right, n_true)
-            f1 = _ratio(2 * right, n_predicted + n_true)
-            rows.append({"class": label, "rows": n_true, "precision": precision, "recall": recall, "f1": f1})
-        return rows
+        return self.scores().precision_recall(positive)
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON; None for a value that is undefined or not finite."""
@@ -352,7 +341,7 @@ class Evaluation(ResultView):
             "prior_log_loss": self.prior_log_loss,
             "auc": self.auc if kept else float("nan"),
             "ece": self.ece if kept else float("nan"),
-            **{name: self._mean_ranking(name, per_class) for name in NAMES},
+            **{name: self._mean_ranking(name, per_class) for name in RANKING},
             "mcc": self.mcc,
             "abstained": self.abstained,
             "coverage": self.coverage,
@@ -379,22 +368,7 @@ class Evaluation(ResultView):
 
     def to_frame(self) -> Any:
         """The metrics of each class as a pandas DataFrame, as in `per_class`."""
-        return data_frame(self.per_class(), ["class", "rows", "precision", "recall", "f1", "auc", *NAMES])
+        return data_frame(self.per_class(), ["class", "rows", "precision", "recall", "f1", "auc", *RANKING])
 
     def _parts(self) -> list[str | TextGrid]:
         return evaluation_parts(self._values())
-
-
-def _rows_by(confusion: dict[tuple[Any, Any], int], which: int) -> dict[Any, int]:
-    rows: dict[Any, int] = {}
-    for pair, n in confusion.items():
-        rows[pair[which]] = rows.get(pair[which], 0) + n
-    return rows
-
-
-def _sum(mine: dict[Any, int], other: dict[Any, int]) -> dict[Any, int]:
-    return {key: mine.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*mine, *other])}
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")

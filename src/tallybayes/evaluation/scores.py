@@ -1,4 +1,4 @@
-"""The rows of an evaluation: true class, predicted class, and the probability of every class.
+"""The rows of an evaluation: true class, predicted class, and the probability of every class; and curves of them.
 
 Sums suffice for accuracy and log loss. AUC, curves, calibration and intervals need the rows themselves, which are kept
 as plain arrays while they have at most `LIMIT` cells.
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.errors import UnsupportedError
+from tallybayes.errors import ParameterError, UnsupportedError, check_integer, shorten
 from tallybayes.families.family import Floats
 
 __all__ = ["LIMIT", "KeptRows", "Scores"]
+
+Curve = tuple[Floats, Floats, Floats]
 
 LIMIT = 2**25  # rows times classes that are kept at most: 256 MB
 
@@ -54,6 +56,61 @@ class Scores:
     def true_proba(self) -> Floats:
         """P(true label) of every row."""
         return np.asarray(self.proba[np.arange(len(self)), self.codes])
+
+    def place_of(self, label: Any) -> int:
+        """The position of a class; None is the second of two classes."""
+        if label is None and len(self.classes) == 2:
+            return 1
+        if label not in self.classes:
+            raise ParameterError("a class", got=label, hint=f"the classes are {shorten(self.classes, 200)}")
+        return self.classes.index(label)
+
+    def roc(self, label: Any) -> Curve:
+        """False positive rate, true positive rate and thresholds of a class."""
+        from sklearn.metrics import roc_curve
+
+        p, positive = self._outcomes(label)
+        if not positive.any() or positive.all():
+            return np.zeros(0), np.zeros(0), np.zeros(0)
+        return roc_curve(positive, p)  # type: ignore[no-any-return]
+
+    def precision_recall(self, label: Any) -> Curve:
+        """Precision, recall (ending in the point 1, 0) and thresholds of a class."""
+        from sklearn.metrics import precision_recall_curve
+
+        p, positive = self._outcomes(label)
+        if not positive.any():
+            return np.zeros(0), np.zeros(0), np.zeros(0)
+        return precision_recall_curve(positive, p)  # type: ignore[no-any-return]
+
+    def reliability(self, bins: int, label: Any = None) -> list[dict[str, Any]]:
+        """Every bin that has rows: its bounds, the mean probability, the observed share and the number of rows.
+
+        label: a class, whose probability is compared with its observed share. None compares the probability of the
+        predicted class with the share of correct predictions.
+        """
+        bins = check_integer("bins", bins, at_least=1)
+        rows = np.flatnonzero(self.answered)
+        predicted = self.proba[rows, self.predicted[rows]], self.right[rows]
+        p, outcome = predicted if label is None else self._outcomes(label)
+        edges = np.linspace(0, 1, bins + 1)
+        which = np.searchsorted(edges[1:-1], p)
+        n_rows, sums, hits = (np.bincount(which, weights, minlength=bins) for weights in (None, p, outcome))
+        return [
+            {
+                "low": float(edges[i]),
+                "high": float(edges[i + 1]),
+                "rows": int(n_rows[i]),
+                "predicted": float(sums[i] / n_rows[i]),
+                "observed": float(hits[i] / n_rows[i]),
+            }
+            for i in np.flatnonzero(n_rows)
+        ]
+
+    def _outcomes(self, label: Any) -> tuple[Floats, NDArray[np.bool_]]:
+        """The probability of a class for every row, and whether the row is of it."""
+        place = self.place_of(label)
+        return self.proba[:, place], self.codes == place
 
     def take(self, rows: NDArray[np.integer[Any]] | NDArray[np.bool_]) -> Scores:
         """Some of the rows."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown
@@ -35,23 +34,16 @@ class Description(ResultView):
     @classmethod
     def of(cls, snapshot: Snapshot) -> Description:
         """The description of a model."""
-        scorer, schema = snapshot.scorer, snapshot.state.schema
+        scorer = snapshot.scorer
         rows = None if snapshot.state.given else snapshot.state.class_counts
         prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
         classes = [
             {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
             for label, p in zip(scorer.classes, prior, strict=True)
         ]
-        columns: dict[str, list[dict[str, Any]]] = {}
-        notes: dict[str, str] = {}
-        for predictive in scorer.predictives:
-            told = ((name, predictive.note(i)) for i, name in enumerate(predictive.features))
-            notes |= {name: note for name, note in told if note}
-            for row in predictive.table():
-                named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-                inputs = schema.columns[row["column"]].reader.inputs if row["column"] in schema.columns else ()
-                columns.setdefault(named.pop("column"), []).append(_with_cell(named, inputs))
-        return cls(classes, schema, dict(sorted(columns.items())), notes)
+        columns = _by_column(snapshot, (row for predictive in scorer.predictives for row in predictive.table()))
+        notes = {name: note for p in scorer.predictives for i, name in enumerate(p.features) if (note := p.note(i))}
+        return cls(classes, snapshot.state.schema, dict(sorted(columns.items())), notes)
 
     def only(self, names: Iterable[str]) -> Description:
         """The description of some of the columns."""
@@ -84,22 +76,17 @@ class Description(ResultView):
 
 def describe_with_intervals(snapshot: Snapshot, level: float) -> Description:
     """The parameters of a model with credible intervals; a family without intervals is described without them."""
-    state, scorer = snapshot.state, snapshot.scorer
+    state = snapshot.state
     state.require_learned("intervals")
-    plain = Description.of(snapshot)
-    columns: dict[str, list[dict[str, Any]]] = {}
-    for predictive in scorer.predictives:
-        for row in predictive.intervals(check_level(level)):
-            named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-            columns.setdefault(named.pop("column"), []).append(named)
+    level, plain = check_level(level), Description.of(snapshot)
+    columns = _by_column(snapshot, (row for p in snapshot.scorer.predictives for row in p.intervals(level)))
     notes = {
         name: ", ".join(text for text in (plain.notes.get(name), "" if name in columns else "no intervals") if text)
         for name in plain.columns
     }
     classes = plain.classes
-    if (
-        alpha := class_prior_alpha(state.settings, np.array(list(state.class_counts.values()), np.float64))
-    ) is not None:
+    alpha = class_prior_alpha(state.settings, np.array(list(state.class_counts.values()), np.float64))
+    if alpha is not None:
         low, high = beta_interval(alpha, alpha.sum(), level)
         ends = zip(classes, low.tolist(), high.tolist(), strict=True)
         classes = [row | {"low": below, "high": above} for row, below, above in ends]
@@ -107,14 +94,23 @@ def describe_with_intervals(snapshot: Snapshot, level: float) -> Description:
     return Description(classes, state.schema, parameters, {name: note for name, note in notes.items() if note})
 
 
-def _with_cell(row: dict[str, Any], inputs: tuple[CellInput, ...]) -> dict[str, Any]:
-    """A row of parameters; for a derived column the cell in words, instead of the numbers of the input and the cell."""
-    if not inputs or "value" not in row:
-        return row
-    value = row["value"]
-    cells = value if isinstance(value[0], tuple) else (value,)
-    words = (f"{inputs[number].column}: {inputs[number].describe(cell)}" for number, cell in cells)
-    return row | {"value": ", ".join(words)}
+def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows of parameters by column, with labels for the codes of classes.
+
+    Those of a derived column have its cell in words, instead of the numbers of the input and the cell.
+    """
+    classes, columns = snapshot.scorer.classes, snapshot.state.schema.columns
+    result: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        named = {key: classes[value] if key == "class" else value for key, value in row.items() if key != "column"}
+        name = row["column"]
+        if name in columns and (inputs := columns[name].reader.inputs) and "value" in row:
+            value = row["value"]
+            cells = value if isinstance(value[0], tuple) else (value,)
+            words = (f"{inputs[number].column}: {inputs[number].describe(cell)}" for number, cell in cells)
+            named["value"] = ", ".join(words)
+        result.setdefault(name, []).append(named)
+    return result
 
 
 def _render(rows: list[dict[str, Any]], title: str = "") -> list[str | TextGrid]:

@@ -49,7 +49,7 @@ class Explanation(ResultView):
     words: dict[str, list[TokenEvidence]] = field(default_factory=dict)
     posterior: Posterior | None = None
     inseparable: frozenset[str] = frozenset()
-    derived: DerivedParts | None = None
+    derived: DerivedParts = field(default_factory=DerivedParts)
     own_evidence: dict[str, Floats] = field(default_factory=dict)
     _heading: ClassVar[str] = "Explanation"
 
@@ -124,10 +124,10 @@ class Explanation(ResultView):
         if words is not None:
             parts = {word.token: word.log_evidence for word in self._separable(words)}
             fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_score
-        if self._answers_by_greatest_sum() and (words is not None or self.derived is None):
+        if self._answers_by_greatest_sum() and (words is not None or not self.derived):
             removed = smallest_flip(classes, parts, fixed, against)
         else:
-            sums_of = self._log_score_of if words is None and self.derived is not None else None
+            sums_of = self._log_score_of if words is None and self.derived else None
             removed = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
         if removed is None:
             return None
@@ -137,7 +137,6 @@ class Explanation(ResultView):
 
     def _log_score_of(self, kept: NDArray[np.bool_]) -> Floats:
         """The log score of every class with only some of the columns, (sets, columns) to (sets, classes)."""
-        assert self.derived is not None
         names = self._columns()
         total = self.derived.without(names, kept) + self.log_prior
         for number, name in enumerate(names):
@@ -147,8 +146,7 @@ class Explanation(ResultView):
 
     def _columns(self) -> list[str]:
         """The columns that a row may lack: interactions are there if their inputs are."""
-        named = self.derived.named if self.derived is not None else {}
-        return [name for name in self.log_evidence if name not in named]
+        return [name for name in self.log_evidence if name not in self.derived.named]
 
     def _answers_by_greatest_sum(self) -> bool:
         """Whether the answer is the class with the greatest sum: no decision rule, no isotonic calibration."""
@@ -309,47 +307,38 @@ def shorten_word(token: str) -> str:
 def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
     """The explanation of every row."""
     schema, scorer = snapshot.state.schema, snapshot.scorer
-    derived = schema.derived
-    predictives = scorer.by_column(weighted=True) if derived else {}
-
-    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts | None]:
-        parts = scorer.evidence(columns, n_rows)
-        plain = {name: part for name, part in parts.items() if name not in derived}
-        return plain, DerivedParts.of(schema, predictives, columns) if derived else None
-
-    batches = snapshot.map_batches(data, work)
-    explanations: list[Explanation] = []
-    for table, (plain, cells) in batches:
-        explanations += _explain_batch(snapshot, plain, cells, table)
-    return explanations
-
-
-def _explain_batch(
-    snapshot: Snapshot, plain: dict[str, Floats], derived: DerivedParts | None, table: Table
-) -> list[Explanation]:
-    """The explanation of every row of a table, given the contributions of its columns to the log score."""
-    scorer, parts = snapshot.scorer, plain if derived is None else derived.add_to(plain)
+    predictives = scorer.by_column(weighted=True) if schema.derived else {}
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
-    named = {} if derived is None else derived.named
-    return [
-        Explanation(
-            scorer.classes,
-            _values(table, parts, named, row),
-            scorer.log_prior,
-            {name: part[row] for name, part in parts.items()},
-            {
+
+    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts]:
+        parts = scorer.evidence(columns, n_rows)
+        plain = {name: part for name, part in parts.items() if name not in schema.derived}
+        return plain, DerivedParts.of(schema, predictives, columns)
+
+    result: list[Explanation] = []
+    for table, (plain, derived) in snapshot.map_batches(data, work):
+        parts = derived.add_to(plain)
+        for row in range(table.n_rows):
+            words = {
                 name: predictive.words_of(name, text) or []
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
-            },
-            snapshot.posterior,
-            inseparable,
-            None if derived is None else derived.row(row),
-            {name: part[row] for name, part in plain.items()},
-        )
-        for row in range(table.n_rows)
-    ]
+            }
+            result.append(
+                Explanation(
+                    scorer.classes,
+                    _values(table, parts, derived.named, row),
+                    scorer.log_prior,
+                    {name: part[row] for name, part in parts.items()},
+                    words,
+                    snapshot.posterior,
+                    inseparable,
+                    derived.row(row),
+                    {name: part[row] for name, part in plain.items()},
+                )
+            )
+    return result
 
 
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:

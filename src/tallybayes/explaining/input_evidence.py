@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.column import Cells, Column
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats, Predictive
+from tallybayes.scoring.scorer import score_column
 
 __all__ = ["DerivedColumn", "DerivedParts", "input_evidence"]
 
@@ -46,7 +47,7 @@ def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Float
     )
     for i in order:
         codes[:, i] = column.codes[:, i]
-        now = _score(predictive, Cells(codes, column.sizes))
+        now = score_column(predictive, Cells(codes, column.sizes))
         by = np.where(np.isneginf(now) & ~ruled_out, i, by)
         ruled_out = np.isneginf(now)
         now = np.where(ruled_out, before, now)
@@ -54,12 +55,6 @@ def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Float
     row, code = np.nonzero(ruled_out)
     result[by[row, code], row, code] = -np.inf
     return result
-
-
-def _score(predictive: Predictive, column: Cells) -> Floats:
-    out = np.zeros((len(column), predictive.n_classes))
-    predictive.bind([column])(out, 0, len(out))
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +74,18 @@ class DerivedColumn:
     def contributions(self) -> dict[str, Floats]:
         """What it adds, (rows, classes), by the names under which it is shown."""
         if not self.is_divided:
-            return {self.name: _score(self.predictive, self.cells)}
+            return {self.name: score_column(self.predictive, self.cells)}
         return dict(zip(self.inputs, input_evidence(self.predictive, self.cells), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedParts:
-    """The derived columns of some rows."""
+    """The derived columns of some rows; there may be none."""
 
-    derived: tuple[DerivedColumn, ...]
+    derived: tuple[DerivedColumn, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.derived)
 
     @property
     def named(self) -> dict[str, tuple[str, ...]]:
@@ -95,17 +93,15 @@ class DerivedParts:
         return {column.name: column.inputs for column in self.derived if not column.is_divided}
 
     @classmethod
-    def of(
-        cls, schema: Schema, predictives: Mapping[str, Predictive], columns: Mapping[str, Column]
-    ) -> DerivedParts | None:
-        """Those of encoded columns that have a predictive; None if there are none."""
+    def of(cls, schema: Schema, predictives: Mapping[str, Predictive], columns: Mapping[str, Column]) -> DerivedParts:
+        """Those of encoded columns that have a predictive."""
         derived = []
         for name, spec in schema.derived.items():
             column = columns[name]
             if name in predictives and isinstance(column, Cells) and spec.family is not None:
                 inputs, is_divided = tuple(part.column for part in spec.reader.inputs), not spec.family.is_correction
                 derived.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
-        return cls(tuple(derived)) if derived else None
+        return cls(tuple(derived))
 
     def add_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
         """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
@@ -113,7 +109,7 @@ class DerivedParts:
         for column in self.derived:
             for name, contribution in column.contributions().items():
                 result[name] = result[name] + contribution if name in result else contribution
-        return dict(sorted(result.items()))
+        return dict(sorted(result.items())) if self.derived else result
 
     def row(self, row: int) -> DerivedParts:
         """One of the rows."""
@@ -121,10 +117,9 @@ class DerivedParts:
 
     def without(self, names: list[str], kept: NDArray[np.bool_]) -> Floats:
         """The scores of a single row with some columns missing, (sets, classes): kept (sets, names) are there."""
-        total: Floats | None = None
+        scores = []
         for column in self.derived:
             there, cells = kept[:, [names.index(name) for name in column.inputs]], column.cells
-            scores = _score(column.predictive, Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes))
-            total = scores if total is None else total + scores
-        assert total is not None
-        return total
+            here = Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes)
+            scores.append(score_column(column.predictive, here))
+        return np.asarray(sum(scores[1:], scores[0]))

@@ -17,8 +17,7 @@ import numpy as np
 
 from tallybayes.errors import check_integer
 from tallybayes.explaining.description import Description, describe_with_intervals
-from tallybayes.explaining.log_evidence import log_evidence
-from tallybayes.explaining.objective import Objective, objective
+from tallybayes.explaining.likelihood import Objective, log_evidence, objective
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import CurrentState, Reading

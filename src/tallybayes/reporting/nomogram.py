@@ -196,7 +196,7 @@ def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> 
 
 def _rest(explanation: Explanation, columns: Sequence[str]) -> list[float | None]:
     """The contribution of the columns without a ruler to a row."""
-    if explanation.derived is None:
+    if not explanation.derived:
         parts = [part for name, part in explanation.log_evidence.items() if name not in columns]
         return list(_plain(sum(parts, np.zeros(len(explanation.classes)))))
     with np.errstate(invalid="ignore"):

@@ -24,8 +24,8 @@ from tallybayes.families.leave_one_out_scores import as_score, combine_scores, n
 from tallybayes.families.predictive import Correction
 from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.posterior import Posterior
-from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
-from tallybayes.scoring.weighted_predictive import weight_score
+from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior, work_out
+from tallybayes.scoring.weighted_predictive import add_scores, weight_score
 from tallybayes.state.settings import Settings
 
 __all__ = ["LeaveOneOut", "in_classes", "score_correction"]
@@ -81,12 +81,12 @@ class LeaveOneOut:
             block_columns = [columns[name] for name in block.tally.features]
             scores = block.family.leave_one_out(block.tally, block.prior(), block_columns, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
-        for name, part in self.scorer.corrections(columns, len(codes)).items():
-            result[name] = _add_pair(result[name], as_score(part))
+        for name, part in self.scorer.corrections(columns).items():
+            result[name] = add_scores(result[name], as_score(part))
         missing = {} if self.scorer.missing is None else self.scorer.missing.leave_one_out(columns, codes, weights)
         column_weights, classes = self.settings.column_weights, self.scorer.classes
         if column_weights is None:
-            return _add_scores(result, missing)
+            return _with_scores(result, missing)
         plain = replace(self.settings, column_weights=None).with_options(class_weight=None)
         log_prior = replace(self, settings=plain).log_prior(codes, weights)
         log_prior = log_prior - logsumexp(log_prior, axis=1)[:, None]
@@ -98,15 +98,12 @@ class LeaveOneOut:
             for name, correction in pairs
             if correction is not None
         }
-        return _add_scores(_add_scores(result, missing), corrections)
+        return _with_scores(_with_scores(result, missing), corrections)
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
         """The same worked out: (rows, classes) by column."""
-        result = {}
-        for name, score in self.scores(columns, codes, weights).items():
-            score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
-            result[name] = out
-        return result
+        scores = self.scores(columns, codes, weights)
+        return {name: work_out(score, len(codes), len(self.class_rows)) for name, score in scores.items()}
 
 
 def _weight_scores(scores: dict[str, Score], table: Floats, log_prior: Floats) -> dict[str, Score]:
@@ -114,19 +111,9 @@ def _weight_scores(scores: dict[str, Score], table: Floats, log_prior: Floats) -
     return {name: weight_score(scores[name], weight, log_prior) for name, weight in pairs if weight.any()}
 
 
-def _add_scores(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
+def _with_scores(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
     """The scores of columns, with what others add to them."""
-    return scores | {name: _add_pair(scores[name], score) if name in scores else score for name, score in more.items()}
-
-
-def _add_pair(first: Score, second: Score) -> Score:
-    """The sum of two scores."""
-
-    def score(out: Floats, start: int, stop: int) -> None:
-        first(out, start, stop)
-        second(out, start, stop)
-
-    return score
+    return scores | {name: add_scores(scores[name], score) if name in scores else score for name, score in more.items()}
 
 
 def score_correction(correction: Correction, column: Column) -> Floats:

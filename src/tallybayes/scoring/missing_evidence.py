@@ -51,10 +51,6 @@ class MissingEvidence:
         seen = Exact.concatenate([gaps[name][None] for name in ordered])
         absent = statistics.class_rows[None] - seen
         tally = Sums(ordered, {"no": seen, "yes": absent}, counts=("no", "yes"))
-        return cls._derived(tally)
-
-    @classmethod
-    def _derived(cls, tally: Sums) -> MissingEvidence:
         predictive = Bernoulli().derive(tally, "auto")
         assert isinstance(predictive, BernoulliPredictive)
         return cls(tally.features, predictive.log_no, predictive.log_yes, tally)
@@ -98,10 +94,12 @@ class MissingEvidence:
 
     def evidence(self, columns: Mapping[str, Column]) -> dict[str, Floats]:
         """What each column adds, (rows, classes) by name."""
-        return {
-            name: np.where(is_missing(columns[name])[:, None], self.log_missing[j], self.log_present[j])
-            for j, name in enumerate(self.names)
-        }
+        return {name: self.evidence_of(name, columns[name]) for name in self.names}
+
+    def evidence_of(self, name: str, column: Column) -> Floats:
+        """What one column adds, (rows, classes)."""
+        j = self.names.index(name)
+        return np.asarray(np.where(is_missing(column)[:, None], self.log_missing[j], self.log_present[j]))
 
     def leave_one_out(
         self, columns: Mapping[str, Column], codes: Codes32, weights: NDArray[np.float64] | None

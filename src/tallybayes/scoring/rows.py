@@ -25,7 +25,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Codes, Column, Flags
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
-from tallybayes.families.family import Floats, Predictive, RowScore
+from tallybayes.families.family import Floats, RowScore
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.small_matrix import MatrixReader, score_sparse_matrix
 from tallybayes.scoring.unseen_categories import LEAST_ROWS
@@ -74,7 +74,7 @@ class RowLayout:
     """
 
     def __init__(self, schema: Schema, blocks: Sequence[BlockLayout], *, learns: bool = False) -> None:
-        families = schema.families
+        self._blocks, families = blocks, schema.families
         counted = {name: (column, tally) for features, column, tally in blocks for name in features}
         self.names = list(counted)
         self.flags = [place for place, (column, _) in enumerate(counted.values()) if column is Flags]
@@ -94,6 +94,13 @@ class RowLayout:
         ends = list(itertools.accumulate((len(features) for features, _, _ in blocks), initial=0))
         self.parts = [slice(first, last) for first, last in itertools.pairwise(ends)]  # of each block
         self.width, self._learns, self._read_row = ends[-1], learns, kernels.active.read_row
+
+    def has_blocks(self, blocks: Sequence[tuple[Sequence[str], Tally | None]]) -> bool:
+        """Whether it is a layout of these columns and keys."""
+        return len(blocks) == len(self._blocks) and all(
+            features is own_features and tally is own_tally
+            for (features, tally), (own_features, _, own_tally) in zip(blocks, self._blocks, strict=True)
+        )
 
     def read(self, row: dict[Any, Any], values: Floats, is_row: bool = True) -> int:
         """Read a dict into a vector: how many categories are unseen, -1 if it must take the general path.
@@ -134,7 +141,7 @@ class RowScorer:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._local = threading.local()
-        self._layout: _ScorerLayout | None = None
+        self._layout: RowLayout | None = None
 
     def score(self, data: Any, scorer: Scorer, *, is_row: bool = False) -> Floats | None:
         """Log P(c, x), (rows, classes), of a dict, a short list of dicts, or a small matrix, dense or sparse.
@@ -170,37 +177,22 @@ class RowScorer:
         """The buffer of this thread, bound to a scorer."""
         buffer: _Buffer | None = getattr(self._local, "buffer", None)
         if buffer is None or buffer.scorer is not scorer:
+            blocks = [(p.features, p.keyed_tally()) for p in scorer.predictives]
             layout = self._layout
-            if layout is None or not layout.fits(scorer.predictives):
-                self._layout = layout = _ScorerLayout(self._schema, scorer.predictives)
+            if layout is None or not layout.has_blocks(blocks):
+                kinds = (self._schema.families[names[0]].column if names else Codes for names, _ in blocks)
+                parts = [(names, kind, tally) for (names, tally), kind in zip(blocks, kinds, strict=True)]
+                self._layout = layout = RowLayout(self._schema, parts)
             if buffer is None or buffer.layout is not layout:
                 self._local.buffer = buffer = _Buffer(layout)
             buffer.bind(scorer)
         return buffer if buffer.is_ready else None
 
 
-class _ScorerLayout(RowLayout):
-    """The layout of the predictives of a scorer: valid as long as they have the same columns and keys."""
-
-    def __init__(self, schema: Schema, predictives: Sequence[Predictive]) -> None:
-        families = schema.families
-        self._blocks = [(p.features, p.keyed_tally()) for p in predictives]
-        kinds = [families[p.features[0]].column if p.features else Codes for p in predictives]
-        blocks = zip(self._blocks, kinds, strict=True)
-        super().__init__(schema, [(features, kind, tally) for (features, tally), kind in blocks])
-
-    def fits(self, predictives: Sequence[Predictive]) -> bool:
-        """Whether these predictives have the same columns and keys."""
-        return len(predictives) == len(self._blocks) and all(
-            p.features is features and p.keyed_tally() is tally
-            for p, (features, tally) in zip(predictives, self._blocks, strict=True)
-        )
-
-
 class _Buffer:
     """A matrix of doubles, one line for each row, and scores that are bound to it."""
 
-    def __init__(self, layout: _ScorerLayout) -> None:
+    def __init__(self, layout: RowLayout) -> None:
         self.layout = layout
         self._values = np.empty((_ROWS, layout.width))
         self.first, self._parts = self._values[0], [self._values[:, part] for part in layout.parts]

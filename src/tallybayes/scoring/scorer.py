@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,8 +31,9 @@ from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Tally
 
-__all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior"]
+__all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior", "score_column", "work_out"]
 
+K = TypeVar("K")
 Columns = Mapping[str, Column]
 Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
 
@@ -123,14 +124,14 @@ class Scorer:
     @staticmethod
     def blocks_of(state: ModelState, total: SufficientStatistics) -> tuple[Block, ...]:
         """The columns of a state that are derived together; total: its sums over the labels in use."""
-        filled = ((family, _drop_empty_columns(tally)) for family, tally in total.blocks.items())
-        return tuple(
-            block
-            for counted, tally in filled
-            if tally.features
-            for family, part in _by_family(counted, tally, state.families)
-            for block in _by_smoothing(family, part, state.settings)
-        )
+        families, blocks = state.families, list[Block]()
+        for counted, tally in total.blocks.items():
+            filled = _drop_empty_columns(tally)
+            family_of = {name: families.get(name, counted) for name in filled.features}
+            for family, part in _group_columns(filled, family_of):
+                smoothing_of = {name: state.settings.smoothing_of(name) for name in part.features}
+                blocks += [Block(family, columns, k) for k, columns in _group_columns(part, smoothing_of)]
+        return tuple(blocks)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
@@ -140,13 +141,13 @@ class Scorer:
             for number, name in enumerate(predictive.features)
         }
 
-    def corrections(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+    def corrections(self, columns: Columns) -> dict[str, Floats]:
         """What corrections of tokens add to the scores of columns before their weights: (rows, classes) by name."""
         result = {}
         for predictive in self.predictives:
             for name, (corrected, plain) in corrected_parts(predictive).items():
                 with np.errstate(invalid="ignore"):
-                    difference = _score_one(corrected, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
+                    difference = score_column(corrected, columns[name]) - score_column(plain, columns[name])
                 result[name] = np.where(np.isfinite(difference), difference, 0.0)
         return result
 
@@ -182,15 +183,15 @@ class Scorer:
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
         """What every column adds to the log score: (rows, classes) by name."""
-        result = self.column_evidence(columns, n_rows)
+        result = self.column_evidence(columns)
         for name, part in self.missing.evidence(columns).items() if self.missing is not None else ():
             result[name] = result[name] + part if name in result else part
         return result
 
-    def column_evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+    def column_evidence(self, columns: Columns) -> dict[str, Floats]:
         """The same without the evidence of missing values."""
         return {
-            name: _score_one(predictive.part(j), columns[name], n_rows)
+            name: score_column(predictive.part(j), columns[name])
             for predictive in self.predictives
             for j, name in enumerate(predictive.features)
         }
@@ -220,27 +221,15 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, finish: Fini
     return out, sum(in_threads(chunk, n_rows, size=size))
 
 
-def _by_smoothing(family: Family, tally: Tally, settings: Settings) -> list[Block]:
-    """The columns of a block that have the same strength of smoothing."""
-    if not isinstance(settings.smoothing, Mapping):
-        return [Block(family, tally, settings.smoothing_of(""))]
-    strengths = {name: settings.smoothing_of(name) for name in tally.features}
-    groups = sorted(set(strengths.values()), key=str)
-    if len(groups) == 1:
-        return [Block(family, tally, groups[0])]
-    return [Block(family, tally.only(tuple(n for n in tally.features if strengths[n] == k)), k) for k in groups]
-
-
-def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) -> list[tuple[Family, Tally]]:
-    """The columns of a block that are also understood alike."""
-    first = families.get(tally.features[0], counted)
-    if all(families.get(name, counted) is first for name in tally.features):  # comparing families takes long
+def _group_columns(tally: Tally, keys: Mapping[str, K]) -> list[tuple[K, Tally]]:
+    """The columns of a tally by keys that some of them share, such as their families, in the order of the keys."""
+    first = next(iter(keys.values()), None)
+    if first is not None and all(key is first for key in keys.values()):  # comparing families takes long
         return [(first, tally)]
-    family_of = {name: families.get(name, counted) for name in tally.features}
-    groups = sorted(set(family_of.values()), key=str)
+    groups = sorted(set(keys.values()), key=str)
     if len(groups) == 1:
         return [(groups[0], tally)]
-    return [(family, tally.only(tuple(name for name in family_of if family_of[name] == family))) for family in groups]
+    return [(key, tally.only(tuple(name for name in keys if keys[name] == key))) for key in groups]
 
 
 def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
@@ -265,10 +254,15 @@ def _drop_empty_columns(tally: Tally) -> Tally:
     return tally.only(tuple(name for name, here in zip(tally.features, there, strict=True) if here))
 
 
-def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
-    out = np.zeros((n_rows, predictive.n_classes))
-    predictive.bind([column])(out, 0, n_rows)
+def work_out(score: Score, n_rows: int, n_classes: int) -> Floats:
+    """What a score adds to rows, (rows, classes)."""
+    score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
     return out
+
+
+def score_column(predictive: Predictive, column: Column) -> Floats:
+    """What a column adds to the log score, (rows, classes); predictive: of this column alone."""
+    return work_out(predictive.bind([column]), len(column), predictive.n_classes)
 
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,15 +19,8 @@ __all__ = ["MatrixReader", "score_sparse_matrix"]
 _NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
 _FEW_CELLS = 64  # of keys, that are looked up one by one
 _SLOTS, _FAR = 2**16, 2**40  # entries of a table of slots, and the size of its keys, at most
+_Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # of the columns of numbers and of keys, in a matrix
 _AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """Which columns of a matrix are read: those of numbers and of keys, in the order of their places."""
-
-    numbers: NDArray[np.int64]
-    keys: NDArray[np.int64]
 
 
 class MatrixReader:
@@ -49,8 +41,8 @@ class MatrixReader:
         self._keyed, self._plain = np.array(keyed, np.int64), np.setdiff1d(np.arange(width), keyed)
         are_numbers = all(place in entries and entries[place][2] == (int, float) for place in keyed)
         self._codes = [entries[place][1] for place in keyed] if are_numbers else None
-        self._slots = _SlotTable(self._codes or ())
-        self._last: tuple[Any, _Columns | None] = (None, None)  # names and columns: the next matrix is often alike
+        self._slots: tuple[list[int], _Slots | None] = ([], None)  # for so many keys: they are added, never changed
+        self._last: tuple[Any, _Places | None] = (None, None)  # names and columns: the next matrix is often alike
 
     def read(self, data: Any, values: Floats) -> bool:
         """Fill `values`, (rows, width), a key without a slot being -1; False if the general path is needed.
@@ -68,22 +60,32 @@ class MatrixReader:
             self._last = form, columns
         if columns is None:
             return False
+        numbers, keyed = columns
         if not self._codes:
-            values[:] = matrix.take(columns.numbers, axis=1)
+            values[:] = matrix.take(numbers, axis=1)
             return True
-        if len(columns.numbers):
-            values[:, self._plain] = matrix.take(columns.numbers, axis=1)
-        keys = matrix.take(columns.keys, axis=1)
-        slots = self._slots.look_up(keys) if keys.size > _FEW_CELLS else None
-        if slots is None:
+        if len(numbers):
+            values[:, self._plain] = matrix.take(numbers, axis=1)
+        keys = matrix.take(keyed, axis=1)
+        if keys.size > _FEW_CELLS and (table := self._find_slots(self._codes)) is not None:
+            slots = table.look_up(keys)
+        else:
             slots = np.array(
                 [[codes.get(key, -1) for codes, key in zip(self._codes, row, strict=True)] for row in keys.tolist()]
             )
         values[:, self._keyed] = slots if keys.dtype.kind != "f" else np.where(np.isnan(keys), np.nan, slots)
         return True
 
-    def _find_columns(self, names: Sequence[str]) -> _Columns | None:
-        """Which columns of a matrix with these names are read; None if the general path is needed."""
+    def _find_slots(self, codes: Sequence[Mapping[Any, int]]) -> _Slots | None:
+        """The slots of all keys; None if keys are far apart."""
+        sizes, (last, slots) = [len(of_column) for of_column in codes], self._slots
+        if sizes != last:
+            slots = _Slots.of(codes)
+            self._slots = sizes, slots
+        return slots
+
+    def _find_columns(self, names: Sequence[str]) -> _Places | None:
+        """Which columns of a matrix with these names are numbers and keys; None if the general path is needed."""
         source = np.full(self._width, -1)
         for number, name in enumerate(names):
             entry = self._index.get(name)
@@ -94,34 +96,14 @@ class MatrixReader:
                 source[place] = number
         if not self._width or source.min() < 0:
             return None
-        return _Columns(source[self._plain], source[self._keyed])
-
-
-class _SlotTable:
-    """The slots of whole numbers that are keys, in one array for all columns, so that a matrix is looked up at once."""
-
-    def __init__(self, codes: Sequence[Mapping[Any, int]]) -> None:
-        self._codes = codes
-        self._filled: tuple[list[int], _Slots | None] = ([], None)  # for so many keys: they are added, never changed
-
-    def look_up(self, keys: NDArray[Any]) -> NDArray[Any] | None:
-        """The slot of every key of a matrix, -1 for one that has none; None if the keys are far apart."""
-        sizes, (last, slots) = [len(codes) for codes in self._codes], self._filled
-        if sizes != last:
-            slots = _Slots.of(self._codes)
-            self._filled = sizes, slots
-        if slots is None:
-            return None
-        if keys.dtype.kind == "f":
-            keys = np.where(keys == np.floor(keys), keys, np.inf)
-            place = np.where(np.abs(keys) < 2.0**53, keys, -(2.0**53)).astype(np.int64) - slots.first
-        else:
-            place = keys.astype(np.int64) - slots.first
-        return slots.table[np.where((place < 0) | (place >= slots.widths), -1, place + slots.starts)]
+        return source[self._plain], source[self._keyed]
 
 
 class _Slots(NamedTuple):
-    """The array: for each column the slots from its first key, of as many keys as its width; and -1 at the end."""
+    """The slots of whole numbers that are keys, in one array for all columns, so that a matrix is looked up at once.
+
+    The array has for each column the slots from its first key, of as many keys as its width; and -1 at the end.
+    """
 
     table: Floats
     first: NDArray[np.int64]
@@ -143,6 +125,14 @@ class _Slots(NamedTuple):
         for codes, key, start in zip(whole, least, starts.tolist(), strict=True):
             table[start - key + np.fromiter(codes, np.int64)] = list(codes.values())
         return cls(table, first, widths, starts)
+
+    def look_up(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """The slot of every key of a matrix, -1 for one that has none."""
+        if keys.dtype.kind == "f":
+            keys = np.where(keys == np.floor(keys), keys, np.inf)
+            keys = np.where(np.abs(keys) < 2.0**53, keys, -(2.0**53))
+        place = keys.astype(np.int64) - self.first
+        return self.table[np.where((place < 0) | (place >= self.widths), -1, place + self.starts)]
 
 
 def score_sparse_matrix(data: Any, scorer: Scorer) -> Floats | None:

@@ -147,7 +147,7 @@ class Snapshot:
         data = small_frame(data)
         if (log_score := self.log_score_of_few(data)) is not None:
             return log_score
-        return self.join(scores for _, scores in self.log_score_batches(data))
+        return self.join(scores for _, scores in self.map_batches(data, self.scorer.log_score))
 
     def log_likelihood(self, data: Any) -> Floats:
         """The log scores of the columns alone, (rows, classes): log p(row | class) in the generative model."""
@@ -209,19 +209,12 @@ class Snapshot:
 
     # Scores batch by batch
 
-    def log_score_batches(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with the log score.
-
-        label: a column (or "column=value") to read as well; keep: keep all cells as they are.
-        """
-        return self.map_batches(data, self.scorer.log_score, label=label, keep=keep)
-
     def log_proba_batches(
         self, data: Any, *, label: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with log P(class | row)."""
+        """Data batch by batch, each with log P(class | row); label: a column (or "column=value") to read as well."""
         posterior = self.posterior_for(calibrated)
-        batches = self.log_score_batches(data, label=label)
+        batches = self.map_batches(data, self.scorer.log_score, label=label)
         return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
@@ -229,10 +222,10 @@ class Snapshot:
         return self.map_batches(data, self.scorer.evidence, label=label)
 
     def interval_batches(
-        self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
+        self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
         """Data batch by batch, each with the log score and the intervals of P(class | row), (rows, classes, 2)."""
-        return self.map_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
+        return self.map_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated))
 
     def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
         """What computes the log score and the intervals of P(class | row) of encoded columns."""
@@ -269,16 +262,13 @@ class Snapshot:
 
         def work(table: Table) -> Floats:
             columns, codes, weights = self.encode_labelled(table, label, sample_weight)
-            scores = self.leave_one_out
-            learned = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-            if learned.all():
-                return scores.log_proba(columns, codes, weights, posterior)
+            if (codes >= 0).all():
+                return self.leave_one_out.log_proba(columns, codes, weights, posterior)
             result = np.empty((table.n_rows, len(self.classes)))
-            new, old = np.flatnonzero(~learned), np.flatnonzero(learned)
-            learned_columns = {name: column.take(old) for name, column in columns.items()}
+            new, old = np.flatnonzero(codes < 0), np.flatnonzero(codes >= 0)
+            others, learned = ({name: column.take(rows) for name, column in columns.items()} for rows in (new, old))
             learned_weights = None if weights is None else weights[old]
-            result[old] = scores.log_proba(learned_columns, codes[old], learned_weights, posterior)
-            others = {name: column.take(new) for name, column in columns.items()}
+            result[old] = self.leave_one_out.log_proba(learned, codes[old], learned_weights, posterior)
             result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
 

@@ -14,7 +14,14 @@ from tallybayes.families.predictive import Correction, Floats, Predictive, Score
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 
-__all__ = ["WeightedPredictive", "corrected_parts", "remove_weights", "weight_score", "with_column_weights"]
+__all__ = [
+    "WeightedPredictive",
+    "add_scores",
+    "corrected_parts",
+    "remove_weights",
+    "weight_score",
+    "with_column_weights",
+]
 
 Corrections = Mapping[str, tuple[Sequence[str], Floats]]  # tokens, and their corrections (tokens, classes), by column
 
@@ -84,12 +91,7 @@ class WeightedPredictive(Predictive):
             for j, (column, weights) in enumerate(zip(columns, self.weights, strict=True))
             if weights.any()
         ]
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            for part in parts:
-                part(out, start, stop)
-
-        return score
+        return add_scores(*parts)
 
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix; None unless every column can be scored from numbers."""
@@ -101,12 +103,7 @@ class WeightedPredictive(Predictive):
                 if (inner := self.inner.part(j).bind_matrix(values[:, j : j + 1])) is None:
                     return None
                 parts.append(weight_score(inner, weights, self.log_prior))
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            for part in parts:
-                part(out, start, stop)
-
-        return score
+        return add_scores(*parts)
 
     def part(self, number: int) -> WeightedPredictive:
         """One column."""
@@ -141,6 +138,16 @@ class WeightedPredictive(Predictive):
         weight = weight_range(dict(enumerate(self.weights[number].tolist())))
         correction = "corrected by value" if any(self.corrections[number : number + 1]) else ""
         return ", ".join(text for text in (self.inner.note(number), weight, correction) if text)
+
+
+def add_scores(*scores: Score) -> Score:
+    """The sum of scores."""
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        for part in scores:
+            part(out, start, stop)
+
+    return score
 
 
 def weight_score(score: Score, weights: Floats, log_prior: Floats) -> Score:

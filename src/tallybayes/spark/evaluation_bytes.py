@@ -84,8 +84,8 @@ def combine_evaluations(parts: Iterable[bytes]) -> bytes:
 def total_evaluation(parts: Iterable[bytes]) -> Evaluation:
     """The evaluation of all partitions, their sums added up in their order."""
     total = _sum(parts)
-    confusion = {(text_key(a), None if b is None else text_key(b)): n for (a, b), n in total.confusion.items()}
-    unknown = {text_key(label): n for label, n in total.unknown.items()}
+    pairs = (((text_key(a), None if b is None else text_key(b)), n) for (a, b), n in total.confusion.items())
+    confusion, unknown = Counter(dict(pairs)), Counter({text_key(label): n for label, n in total.unknown.items()})
     result = Evaluation(confusion, unknown=unknown, skipped=total.skipped, kept=KeptRows([], total.n_cells))
     for _, arrays in sorted(total.arrays.items()):
         kept = KeptRows([_scores(arrays)] if "codes" in arrays else [])

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Reals
 from tallybayes.columns.column_spec import Origin, Status
-from tallybayes.columns.schema import Schema
+from tallybayes.errors import DataError
 from tallybayes.families import FAMILIES, Family
-from tallybayes.families.family import Floats, Smoothing
+from tallybayes.families.family import Smoothing
 from tallybayes.model import Model
+from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Source, TableSource
+from tallybayes.tuning.column_evidence import ColumnEvidence
 
-__all__ = [
-    "STRENGTHS",
-    "Candidate",
-    "grid",
-    "only",
-    "other_families",
-    "other_options",
-    "other_strengths",
-    "with_strength",
-]
-
-STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # the values of k evaluated for each column
+__all__ = ["Candidate", "grid", "other_families", "other_options", "other_strengths", "with_strength"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,35 +59,34 @@ def other_options(now: Candidate, specified: Family | None) -> Iterator[Candidat
             yield dataclasses.replace(now, family=family, smoothing=None)
 
 
-def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool = False) -> dict[Family, list[str]]:
-    """For numeric columns whose family was inferred: the other possible families, each with its columns.
-
-    values: a sample of each column; from_file: whether numbers may be written in several ways, and so are not
-    categories.
-    """
-    result: dict[Family, list[str]] = {}
-    for name, spec in schema.columns.items():
+def other_families(
+    evidence: ColumnEvidence, source: Source, label: Any, progress: Callable[[float], None]
+) -> dict[str, list[Candidate]]:
+    """For numeric columns whose family was inferred: candidates of the other possible families, by column."""
+    model, values, from_file = evidence.model, evidence.numbers(), not isinstance(source, TableSource)
+    columns: dict[Family, list[str]] = {}
+    for name, spec in model.schema.columns.items():
         if spec.family is None or spec.family.column is not Reals or spec.origin is Origin.SPECIFIED:
             continue
         seen = values[name][~np.isnan(values[name])]
-        if not len(seen):
-            continue
-        possible = [family for kind in FAMILIES.values() for family in kind.candidates(seen)]
+        possible = (family for kind in FAMILIES.values() for family in kind.candidates(seen)) if len(seen) else ()
         for family in possible:
+            # Numbers in a file may be written in several ways, and so are not categories.
             if family != spec.family and not (from_file and family.column is Codes):
-                result.setdefault(family, []).append(name)
-    return result
-
-
-def only(schema: Schema, family: Family, names: list[str]) -> Schema:
-    """A schema with some of the columns, with another family."""
-    result = schema.copy()
-    result.columns = {
-        name: spec
-        if spec.family is None
-        else spec.with_family(family)
-        if name in names
-        else spec.without_family(Status.BY_TUNING)
-        for name, spec in schema.columns.items()
-    }
+                columns.setdefault(family, []).append(name)
+    result: dict[str, list[Candidate]] = {}
+    for i, (family, names) in enumerate(columns.items()):
+        progress(i / len(columns))
+        schema = model.schema.copy()
+        for name, spec in model.schema.columns.items():
+            if spec.family is not None:
+                other = spec.with_family(family) if name in names else spec.without_family(Status.BY_TUNING)
+                schema.columns[name] = other
+        other_model = Model(ModelState(schema, model.settings))
+        try:
+            other_model.learn(source, label=label)
+        except DataError:  # a row outside the sample has a value outside the support of the family
+            continue
+        for name in names:
+            result.setdefault(name, []).append(Candidate(other_model, name, other_model.schema.families[name]))
     return result

@@ -8,7 +8,6 @@ adding arrays.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,21 +20,19 @@ from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError
-from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
+from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.leave_one_out import score_correction
-from tallybayes.scoring.missing_evidence import is_missing
-from tallybayes.scoring.scorer import Block
+from tallybayes.scoring.scorer import Block, score_column, work_out
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import BadRows, Kind, Source
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.tally import Tally
 from tallybayes.weights.held_out_evidence import FAR
-from tallybayes.weights.weight_fit import losses_of
+from tallybayes.weights.weight_fit import greatest, losses_of
 
 __all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sample_rows"]
 
-_FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 _FOLDS = 5
 
 
@@ -58,47 +55,34 @@ class ScoredRows:
 
 def _bound(scores: Floats) -> Floats:
     """Scores minus the maximum of each row; an impossible class has -FAR."""
-    top = _greatest(scores)[:, None]
+    top = greatest(scores)[:, None]
     scores -= np.where(np.isinf(top), 0.0, top)
     return np.where(np.isinf(scores), -FAR, scores)
-
-
-def _greatest(scores: Floats) -> Floats:
-    """The maximum of every row; by a loop over the classes if there are few."""
-    if scores.shape[1] > _FEW_CLASSES:
-        return np.asarray(scores.max(axis=1))
-    return np.asarray(functools.reduce(np.maximum, scores.T))
 
 
 class ColumnEvidence:
     """The leave-one-out log-likelihoods of sampled rows, by column, for any family and smoothing of the column."""
 
-    def __init__(self, model: Model, tables: list[Table], label: Any, sample_weight: Any) -> None:
-        self.model, self._tables, self._label, self._weight = model, tables, label, sample_weight
-        if not tables:
-            raise DataError("rows with a label", got=0)
-        parts = [self._label_rows(model, table) for table in tables]
-        self._rows = [np.flatnonzero(self._are_counted(codes, weights)) for _, codes, weights in parts]
-        self.codes: Codes32 = np.concatenate(
-            [codes[rows] for (_, codes, _), rows in zip(parts, self._rows, strict=True)]
-        )
-        part_weights = [np.ones(len(codes)) if weights is None else weights for _, codes, weights in parts]
-        self._weights = np.concatenate([w[rows] for w, rows in zip(part_weights, self._rows, strict=True)])
-        self.is_weighted = any(weights is not None for _, _, weights in parts)
+    def __init__(self, model: Model, table: Table, label: Any, sample_weight: Any) -> None:
+        self.model, self._table, self._label, self._weight = model, table, label, sample_weight
+        columns, codes, weights = self._encode(model)
+        self._rows = np.flatnonzero(codes >= 0)
+        self.codes: Codes32 = codes[self._rows]
+        self.row_weights = None if weights is None else weights[self._rows]  # None: all 1
         classes = list(range(len(model.classes)))
         self._fold = FoldAssigner(_FOLDS, 0)(
             Labels(classes, self.codes, np.bincount(self.codes, minlength=len(classes)))
         )
-        self._encoded: dict[Any, dict[str, list[Column]]] = {id(model): self._columns(parts)}
+        self._columns: dict[int, tuple[Model, dict[str, Column]]] = {}  # by the id of the model, which is kept alive
+        self._keep(model, columns)
         self._arrays: dict[Any, Floats] = {}
         self._blocks: dict[Any, Block] = {}
-        self._models = [model]  # kept alive: the dictionaries are keyed by their ids
 
     def rows(self, model: Model) -> ScoredRows:
         """The rows, with the class prior of a model's settings."""
-        weights = self._weights if self.is_weighted else None
-        log_prior = model.snapshot().leave_one_out.log_prior(self.codes, weights)
-        return ScoredRows(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
+        log_prior = model.snapshot().leave_one_out.log_prior(self.codes, self.row_weights)
+        weights = np.ones(len(self.codes)) if self.row_weights is None else self.row_weights
+        return ScoredRows(self.codes, weights, np.where(np.isinf(log_prior), -FAR, log_prior))
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
         """Leave-one-out log P(value | class) minus its maximum, (rows, classes); an impossible class has -FAR.
@@ -107,20 +91,23 @@ class ColumnEvidence:
         """
         key = (id(model), name, smoothing, family)
         if key not in self._arrays:
-            self._arrays[key] = self._compute(model, name, smoothing, family)
+            if id(model) not in self._columns:
+                self._keep(model, self._encode(model)[0])
+            block = self._block_of(model, name)
+            changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
+            score = self._by_folds if changed.family.derives_by_selection(changed.smoothing) else self._by_leave_one_out
+            self._arrays[key] = _bound(score(changed, self._column(model, name)))
         return self._arrays[key]
 
     def adjustment(self, model: Model, name: str) -> Floats:
         """What the correction of a column and its missing values add to the scores, (rows, classes)."""
-        scorer, columns = model.snapshot().scorer, self._encoded[id(model)][name]
+        missing, column = model.snapshot().scorer.missing, self._column(model, name)
         result = np.zeros((len(self.codes), len(model.classes)))
         for correction in model.column_weights.corrections_of([name], model.classes):
             if correction is not None:
-                result += np.concatenate([score_correction(correction, column) for column in columns])
-        if scorer.missing is not None and name in scorer.missing.names:
-            gaps = np.concatenate([is_missing(column) for column in columns])[:, None]
-            j = scorer.missing.names.index(name)
-            result += np.where(gaps, scorer.missing.log_missing[j], scorer.missing.log_present[j])
+                result += score_correction(correction, column)
+        if missing is not None and name in missing.names:
+            result += missing.evidence_of(name, column)
         return result
 
     def of_inputs(self, model: Model, name: str, kept: NDArray[np.bool_]) -> Floats:
@@ -128,18 +115,17 @@ class ColumnEvidence:
         whole = self.of(model, name)  # encodes the columns
         if kept.all():
             return whole
-        return _bound(self._by_leave_one_out(model, self.block_of(model, name), kept))
+        column = self._column(model, name)
+        if isinstance(column, Cells):
+            column = Cells(np.where(kept, column.codes, np.int16(-1)), column.sizes)
+        return _bound(self._by_leave_one_out(self._block_of(model, name), column))
 
     def numbers(self) -> dict[str, Floats]:
         """The values of the numeric columns."""
-        columns = self._encoded[id(self.model)]
-        return {
-            name: np.concatenate([part.values.astype(np.float64) for part in parts if isinstance(part, Reals)])
-            for name, parts in columns.items()
-            if parts and isinstance(parts[0], Reals)
-        }
+        columns = self._columns[id(self.model)][1].items()
+        return {name: column.values.astype(np.float64) for name, column in columns if isinstance(column, Reals)}
 
-    def block_of(self, model: Model, name: str) -> Block:
+    def _block_of(self, model: Model, name: str) -> Block:
         """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
@@ -148,66 +134,31 @@ class ColumnEvidence:
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
 
-    def _compute(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
-        if id(model) not in self._encoded:
-            self._encoded[id(model)] = self._columns([self._label_rows(model, table) for table in self._tables])
-            self._models.append(model)
-        block = self.block_of(model, name)
-        changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
-        held_out = changed.family.derives_by_selection(changed.smoothing)
-        return _bound(self._by_folds(model, changed) if held_out else self._by_leave_one_out(model, changed))
+    def _by_leave_one_out(self, block: Block, column: Column) -> Floats:
+        """Each row scored by the sums without it, in closed form."""
+        (score,) = block.family.leave_one_out(block.tally, block.prior(), [column], self.codes, self.row_weights)
+        return work_out(score, len(self.codes), block.tally.n_classes)
 
-    def _by_leave_one_out(self, model: Model, block: Block, kept: NDArray[np.bool_] | None = None) -> Floats:
-        """Each row scored by the sums without it, in closed form; kept: the inputs of a derived column to score."""
-        prior, parts = block.prior(), []
-        for column, rows in self._parts(model, block):
-            if kept is not None and isinstance(column, Cells):
-                column = Cells(np.where(kept, column.codes, np.int16(-1)), column.sizes)
-            weights = self._weights[rows] if self.is_weighted else None
-            (score,) = block.family.leave_one_out(block.tally, prior, [column], self.codes[rows], weights)
-            parts.append(_score(score, len(rows), block.tally.n_classes))
-        return np.concatenate(parts)
-
-    def _by_folds(self, model: Model, block: Block) -> Floats:
+    def _by_folds(self, block: Block, column: Column) -> Floats:
         """Each row scored by the sums without its fold, from which everything is derived anew."""
         out = np.zeros((len(self.codes), block.tally.n_classes))
         for number in range(_FOLDS):
-            rest, fold = block.tally.copy(), []
-            for column, rows in self._parts(model, block):
-                fold_rows = np.flatnonzero(self._fold[rows] == number)
-                values, weights = column.take(fold_rows), self._weights[rows[fold_rows]] if self.is_weighted else None
-                args = self.codes[rows[fold_rows]], block.tally.n_classes, weights
-                rest.prepare(block.family.observe(block.tally.features, [values], *args), -1)()
-                fold.append((values, rows[fold_rows]))
-            predictive = block.family.derive(rest, block.smoothing)
-            for values, rows in fold:
-                out[rows] = _score(predictive.bind([values]), len(rows), block.tally.n_classes)
+            rows = np.flatnonzero(self._fold == number)
+            values, weights = column.take(rows), None if self.row_weights is None else self.row_weights[rows]
+            facts = [values], self.codes[rows], block.tally.n_classes, weights
+            rest = block.tally.copy()
+            rest.prepare(block.family.observe(block.tally.features, *facts), -1)()
+            out[rows] = score_column(block.family.derive(rest, block.smoothing), values)
         return out
 
-    def _parts(self, model: Model, block: Block) -> Iterator[tuple[Column, NDArray[np.int64]]]:
-        """A column, table by table, and the numbers of its rows in the sample."""
-        first = 0
-        for column, rows in zip(self._encoded[id(model)][block.tally.features[0]], self._rows, strict=True):
-            yield column, np.arange(first, first + len(rows))
-            first += len(rows)
+    def _encode(self, model: Model) -> tuple[dict[str, Column], Codes32, Floats | None]:
+        return model.snapshot().encode_labelled(self._table, self._label, self._weight)
 
-    def _label_rows(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
-        return model.snapshot().encode_labelled(table, self._label, self._weight)
+    def _keep(self, model: Model, columns: Mapping[str, Column]) -> None:
+        self._columns[id(model)] = model, {name: column.take(self._rows) for name, column in columns.items()}
 
-    def _are_counted(self, codes: Codes32, weights: Floats | None) -> Any:
-        return codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-
-    def _columns(self, parts: list[tuple[Mapping[str, Column], Codes32, Floats | None]]) -> dict[str, list[Column]]:
-        names = parts[0][0] if parts else {}
-        return {
-            name: [part[name].take(rows) for (part, _, _), rows in zip(parts, self._rows, strict=True)]
-            for name in names
-        }
-
-
-def _score(score: Score, n_rows: int, n_classes: int) -> Floats:
-    score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
-    return out
+    def _column(self, model: Model, name: str) -> Column:
+        return self._columns[id(model)][1][name]
 
 
 class LearnableRows(Source):
@@ -249,7 +200,7 @@ class LearnableRows(Source):
 
 def sample_rows(
     source: Source, model: Model, label: Any, sample_weight: Any, *, n_rows: int, limit: int, seed: int
-) -> list[Table]:
+) -> Table:
     """At most `limit` of the `n_rows` rows of a source, drawn by `seed`, independently of the batches."""
     chosen = np.arange(n_rows)
     if n_rows > limit:
@@ -260,4 +211,6 @@ def sample_rows(
         if len(rows):
             result.append(table if len(rows) == table.n_rows else table.take(rows))
         first += table.n_rows
-    return result
+    if not result:
+        raise DataError("rows with a label", got=0)
+    return concatenate_tables(result)

@@ -24,6 +24,7 @@ from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import remove_weights
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table
 from tallybayes.tuning.column_evidence import sample_rows
 from tallybayes.tuning.tuning_result import Step, Tuning
 from tallybayes.weights.weight_fit import losses_of
@@ -95,14 +96,14 @@ def fit_token_corrections(
     for name, family in model.schema.families.items():
         if family.tokeniser is None:
             continue
-        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
+        table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
         shared = _with_shared_weights(model, [name])
-        problem = _problem(shared, name, tables, label, sample_weight)
+        problem = _problem(shared, name, table, label, sample_weight)
         solution = None if problem is None else problem.solve(seed)
         if problem is None or solution is None:
             continue
-        table, gain = solution
-        values = (table / shared.column_weights.table([name], model.classes)[0, 0]).round(_DIGITS)
+        fitted, gain = solution
+        values = (fitted / shared.column_weights.table([name], model.classes)[0, 0]).round(_DIGITS)
         kept = np.flatnonzero(values.any(axis=1))
         tokens = tuple(map(str, problem.names[kept].tolist()))
         correction = CorrectionTable(tokens, tuple(model.classes), values[kept])
@@ -127,9 +128,7 @@ def _with_shared_weights(model: Model, names: list[str]) -> Model:
 class _CorrectionFit:
     """Documents with their classes, weights and scores, (documents, classes), and the amounts of their tokens."""
 
-    indptr: Indices
-    tokens: Any
-    amounts: Floats
+    amounts: Any  # a sparse matrix (CSR), (documents, tokens)
     names: Any
     base: Floats
     codes: Codes32
@@ -137,11 +136,16 @@ class _CorrectionFit:
 
     def rows(self, rows: Indices) -> _CorrectionFit:
         """Some of the documents."""
-        length = np.diff(self.indptr)[rows]
-        entry = np.repeat(self.indptr[:-1][rows] - np.cumsum(length) + length, length) + np.arange(length.sum())
-        ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-        entries = self.tokens[entry], self.amounts[entry]
-        return _CorrectionFit(ends, *entries, self.names, self.base[rows], self.codes[rows], self.weights[rows])
+        return _CorrectionFit(self.amounts[rows], self.names, self.base[rows], self.codes[rows], self.weights[rows])
+
+    @property
+    def _bags(self) -> tuple[Indices, Any, Floats]:
+        """Where documents end, their tokens and amounts, as kernels take them."""
+        return (
+            self.amounts.indptr.astype(np.int64),
+            self.amounts.indices.astype(np.int32, copy=False),
+            self.amounts.data,
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -151,7 +155,7 @@ class _CorrectionFit:
     def judge(self, table: Floats) -> tuple[Floats, Floats]:
         """-log P(y | x) of every document, and whether the answer is right."""
         scores = self.base.copy()
-        kernels.active.add_bags(self.indptr, self.tokens, self.amounts, table, scores, 0, len(scores))
+        kernels.active.add_bags(*self._bags, table, scores, 0, len(scores))
         return losses_of(scores, self.codes), np.asarray(scores.argmax(axis=1) == self.codes, np.float64)
 
     def minimise(self, strength: float, start: Floats) -> Floats:
@@ -172,7 +176,7 @@ class _CorrectionFit:
         return np.asarray(minimum.x, np.float64).reshape(self.shape)
 
     def _gradient(self, table: Floats) -> tuple[float, Floats]:
-        rows = self.base, self.indptr, self.tokens, self.amounts, self.codes, self.weights
+        rows = self.base, *self._bags, self.codes, self.weights
         result: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *rows)
         return result
 
@@ -180,7 +184,7 @@ class _CorrectionFit:
         """The corrections with the best strength, and what they bring; None if they do not help."""
         order = np.random.default_rng(seed).permutation(len(self.codes))
         judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
-        size = float((self.amounts**2).sum()) / max(len(self.codes), 1)
+        size = float((self.amounts.data**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
         (before, was_right), best = judged.judge(table), None
         for strength in _STRENGTHS:
@@ -206,38 +210,26 @@ class _CorrectionFit:
         return float(np.sqrt(self.mean((values - self.mean(values)) ** 2) / len(values)))
 
 
-def _problem(model: Model, name: str, tables: list[Any], label: Any, sample_weight: Any) -> _CorrectionFit | None:
+def _problem(model: Model, name: str, table: Table, label: Any, sample_weight: Any) -> _CorrectionFit | None:
     """The documents of a column; None if they are too few, or if it has no tokens with fixed amounts or no weight."""
+    from scipy.sparse import csr_array
+
     snapshot = model.snapshot()
     if not model.column_weights.table([name], model.classes).all():
         return None
     predictive = next((remove_weights(part) for part in snapshot.scorer.predictives if name in part.features), None)
-    parts = []
-    for table in tables:
-        columns, codes, row_weights = snapshot.encode_labelled(table, label, sample_weight)
-        weights = np.ones(len(codes)) if row_weights is None else row_weights
-        rows = np.flatnonzero((codes >= 0) & (weights > 0))
-        sample = table.take(rows)
-        bags = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
-        if bags is None:
-            return None
-        base = model.leave_one_out(sample, label=label, sample_weight=sample_weight, calibrated=False)
-        parts.append((bags, np.maximum(base, -_FAR), codes[rows], weights[rows]))
-    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST_DOCUMENTS:
+    columns, all_codes, row_weights = snapshot.encode_labelled(table, label, sample_weight)
+    rows = np.flatnonzero(all_codes >= 0)
+    bags = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
+    if bags is None or len(rows) < _LEAST_DOCUMENTS:
         return None
-    lengths = np.concatenate([np.diff(bags.indptr) for bags, _, _, _ in parts])
-    slots = np.concatenate([bags.tokens for bags, _, _, _ in parts]).astype(np.int64)
-    amounts = np.concatenate([bags.amounts for bags, _, _, _ in parts])
-    base, codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
-    in_documents = np.bincount(slots)
+    base = model.leave_one_out(table.take(rows), label=label, sample_weight=sample_weight, calibrated=False)
+    in_documents = np.bincount(bags.tokens)
     most = max(_VALUES // base.shape[1], 1)
     kept = np.argsort(-in_documents, kind="stable")[:most]
     kept = np.sort(kept[in_documents[kept] >= _IN])
     if not len(kept):
         return None
-    place = np.full(len(in_documents), -1, np.int32)
-    place[kept] = np.arange(len(kept))
-    there = place[slots] >= 0
-    ends = np.concatenate([[0], np.cumsum(there)])[np.concatenate([[0], np.cumsum(lengths)])].astype(np.int64)
-    names = np.array(parts[0][0].names(kept), object)
-    return _CorrectionFit(ends, place[slots[there]], amounts[there], names, base, codes.astype(np.int32), weights)
+    amounts = csr_array((bags.amounts, bags.tokens, bags.indptr), shape=(len(rows), len(in_documents)))[:, kept]
+    codes, weights = all_codes[rows], np.ones(len(rows)) if row_weights is None else row_weights[rows]
+    return _CorrectionFit(amounts, np.array(bags.names(kept), object), np.maximum(base, -_FAR), codes, weights)

@@ -133,8 +133,8 @@ def importance(
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight)
     n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, sample_weight)))
-    tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
-    evidence = ColumnEvidence(model, tables, label, sample_weight)
+    table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+    evidence = ColumnEvidence(model, table, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
     return _measure(model, evidence)
@@ -142,8 +142,9 @@ def importance(
 
 def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     left, sample = model.snapshot().leave_one_out, evidence.rows(model)
-    weights = sample.weights if evidence.is_weighted else None
-    plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(sample.codes, weights)
+    plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(
+        sample.codes, evidence.row_weights
+    )
     entropy = sample.mean(sample.losses(plain))
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}

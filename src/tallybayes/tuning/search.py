@@ -7,24 +7,29 @@ afterwards correct that (`tuning/term_search.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
+from tallybayes.columns.column_spec import Origin, Status
 from tallybayes.families import Family
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.tuning.candidate import Candidate, grid, other_options, other_strengths, with_strength
+from tallybayes.state.model_state import ModelState
+from tallybayes.tables.source import Source
+from tallybayes.tuning.candidate import Candidate, grid, other_families, other_options, other_strengths, with_strength
 from tallybayes.tuning.column_evidence import ColumnEvidence, ScoredRows
-from tallybayes.tuning.tuning_result import Step
+from tallybayes.tuning.tuning_result import Progress, Step
 
-__all__ = ["UNCHANGED", "Progress", "Search"]
+__all__ = ["UNCHANGED", "Search", "select_hyperparameters"]
 
-Progress = Callable[[str, float], None]  # called with the name of a step and the completed share of it
+T = TypeVar("T")
 
 UNCHANGED = "unchanged"  # the choice of a step without a significant improvement
 
+_PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
 _COLUMNS = 200  # with more columns no selection of columns is attempted
 _TO_ONE = 10.0  # strength of the shrinkage of the temperature to 1
 
@@ -104,32 +109,26 @@ class Search:
 
     def one_strength(self, n: int) -> None:
         """One k from a grid for all columns with a k; `curve` has the log loss of each at temperature 1."""
-        names = [
-            name
-            for name, candidate in self.now.items()
-            if candidate.family.takes_smoothing and not self._has_given_k(name)
-        ]
+        takes = {name: candidate.family.takes_smoothing for name, candidate in self.now.items()}
+        names = [name for name, takes_k in takes.items() if takes_k and not self._has_given_k(name)]
         if not names:
             return
         rest = self.total() - sum((self.array(self.now[name]) for name in names), np.zeros(1))
-        before, best = self.losses(self.total()), None
-        for i, k in enumerate(ks := grid(n)):
-            self.progress("smoothing", i / n)
-            tried = {name: with_strength(self.now[name], k) for name in names}
-            total = rest + sum(self.array(candidate) for candidate in tried.values())
-            plain = self.rows.mean(self.rows.losses(self.rows.log_prior + total))
-            self.curve.append({"k": k, "log_loss": plain})
-            losses = self.losses(total)
-            if best is None or self.rows.mean(losses) < self.rows.mean(best[0]):
-                best = losses, k, tried
-        assert best is not None
-        won = self.is_better(best[0], before, len(ks))
-        if won:
-            self.now |= best[2]
-        choice = f"k = {best[1]:.3g} for all" if won else UNCHANGED
-        self._note(
-            "one k for all columns", len(ks), choice, self.rows.mean(before), self.rows.mean(best[0]) if won else None
-        )
+
+        def try_each() -> Iterator[tuple[Floats, tuple[float, dict[str, Candidate]]]]:
+            for i, k in enumerate(grid(n)):
+                self.progress("smoothing", i / n)
+                tried = {name: with_strength(self.now[name], k) for name in names}
+                total = rest + sum(self.array(candidate) for candidate in tried.values())
+                plain = self.rows.mean(self.rows.losses(self.rows.log_prior + total))
+                self.curve.append({"k": k, "log_loss": plain})
+                yield self.losses(total), (k, tried)
+
+        before, choice = self.losses(self.total()), UNCHANGED
+        if best := self._better(try_each(), before, n):
+            self.now |= best[1][1]
+            choice = f"k = {best[1][0]:.3g} for all"
+        self._note("one k for all columns", n, choice, before, best[0] if best else before)
 
     def _has_given_k(self, name: str) -> bool:
         """Whether the user specified a family with a strength of smoothing among its options."""
@@ -140,53 +139,29 @@ class Search:
         """For every column in turn the best of its candidates, given the other columns."""
         candidates = {name: list(others(candidate)) for name, candidate in self.now.items()}
         tried, chosen = sum(map(len, candidates.values())), []
-        start = self.rows.mean(self.losses(total := self.total()))
-        for i, (name, others_of_column) in enumerate(candidates.items()):
+        start = self.losses(total := self.total())
+        for i, (name, of_column) in enumerate(candidates.items()):
             self.progress(what, i / len(candidates))
-            rest, before, best = total - self.array(self.now[name]), self.losses(total), None
-            for candidate in others_of_column:
-                losses = self.losses(rest + self.array(candidate))
-                if best is None or self.rows.mean(losses) < self.rows.mean(best[0]):
-                    best = losses, candidate
-            if best is not None and self.is_better(best[0], before, tried):
-                total = rest + self.array(best[1])
+            rest = total - self.array(self.now[name])
+            losses = ((self.losses(rest + self.array(candidate)), candidate) for candidate in of_column)
+            if best := self._better(losses, self.losses(total), tried):
                 self.now[name] = best[1]
+                total = rest + self.array(best[1])
                 chosen.append(f"{name}: {best[1]}")
         if tried:
-            after = self.rows.mean(self.losses(total)) if chosen else None
-            self._note(what, tried, ", ".join(chosen) or UNCHANGED, start, after)
+            self._note(what, tried, ", ".join(chosen) or UNCHANGED, start, self.losses(total))
 
-    def families(self, models: dict[str, list[Model]]) -> None:
-        """For every numeric column the best of the possible families."""
-
-        def others(now: Candidate) -> Iterable[Candidate]:
-            alternatives = models.get(now.name, [])
-            return (Candidate(model, now.name, model.schema.families[now.name]) for model in alternatives)
-
-        self.each("families of columns", others)
-
-    def strengths(self) -> None:
-        """A k for each column."""
-        self.each("k of each column", other_strengths)
-
-    def texts(self) -> None:
-        """Options of families for each column, such as the variant, tf and k of text."""
-        self.each("options of families", lambda now: other_options(now, self.given.get(now.name)))
-
-    def prior(self, models: list[tuple[str, Model]]) -> None:
+    def prior(self) -> None:
         """The smoothing of the class prior."""
-        total, before, best = self.total(), self.losses(self.total()), None
-        for name, model in models:
-            rows = self.evidence.rows(model)
-            losses = rows.losses(rows.log_prior + self.temperature * total)
-            if best is None or rows.mean(losses) < rows.mean(best[0]):
-                best = losses, name, rows, model
-        assert best is not None
-        won = self.is_better(best[0], before, len(models))
-        if won:
-            self.rows, self.model = best[2], best[3]
-        choice, after = (best[1], self.rows.mean(best[0])) if won else (UNCHANGED, None)
-        self._note("class prior", len(models), choice, self.rows.mean(before), after)
+        total, choice = self.total(), UNCHANGED
+        models = [(k, self.model.with_settings(class_smoothing=k)) for k in _PRIORS]
+        tried = ((k, model, self.evidence.rows(model)) for k, model in models)
+        losses = ((one[2].losses(one[2].log_prior + self.temperature * total), one) for one in tried)
+        before = self.losses(total)
+        if best := self._better(losses, before, len(models)):
+            k, self.model, self.rows = best[1]
+            choice = f"k = {k:g}"
+        self._note("class prior", len(models), choice, before, best[0] if best else before)
 
     def columns(self) -> None:
         """Backward elimination: exclude columns as long as that lowers the log loss, then reconsider each of them."""
@@ -194,7 +169,7 @@ class Search:
             return
         removed: list[Candidate] = []
         total, tried = self.total(), 0
-        start, n = self.rows.mean(self.losses(total)), len(self.now)
+        start, n = self.losses(total), len(self.now)
         while len(self.now) > 1:
             self.progress("columns to keep", len(removed) / n)
             without = {
@@ -214,9 +189,70 @@ class Search:
         self.excluded = [candidate.name for candidate in removed if candidate.name not in self.now]
         self.now = dict(sorted(self.now.items()))
         choice = f"without {', '.join(self.excluded)}" if self.excluded else "all"
-        self._note(
-            "columns to keep", tried, choice, start, self.rows.mean(self.losses(total)) if self.excluded else None
-        )
+        self._note("columns to keep", tried, choice, start, self.losses(total) if self.excluded else start)
 
-    def _note(self, what: str, tried: int, choice: str, before: float, after: float | None) -> None:
-        self.steps.append(Step(what, tried, choice, before, before if after is None else after))
+    def _better(self, tried: Iterable[tuple[Floats, T]], before: Floats, n: int) -> tuple[Floats, T] | None:
+        """The best of n candidates with their losses; None if it is not significantly better than before."""
+        best = min(tried, key=lambda one: self.rows.mean(one[0]), default=None)
+        return best if best is not None and self.is_better(best[0], before, n) else None
+
+    def _note(self, what: str, tried: int, choice: str, before: Floats, after: Floats) -> None:
+        self.steps.append(Step(what, tried, choice, self.rows.mean(before), self.rows.mean(after)))
+
+
+def select_hyperparameters(
+    search: Search, what: Collection[str], source: Source, label: Any, *, strengths: int
+) -> Model:
+    """The model selected by a search over the hyperparameters in `what`, without column weights."""
+
+    def families() -> None:
+        step = "families of columns"
+        others = other_families(search.evidence, source, label, lambda share: search.progress(step, share))
+        search.each(step, lambda now: others.get(now.name, []))
+
+    def text() -> None:
+        search.each("options of families", lambda now: other_options(now, search.given.get(now.name)))
+
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("smoothing", lambda: search.one_strength(strengths)),
+        ("families", families),
+        ("smoothing", lambda: search.each("k of each column", other_strengths)),
+        ("text", text),  # the variant, tf and k of text
+    ]
+    if search.model.settings.class_prior == "empirical":
+        steps.append(("class_smoothing", search.prior))
+    search.fit_temperature()
+    for name, step in steps:
+        if name in what:
+            step()
+            search.fit_temperature()
+    if "columns" in what:
+        search.columns()
+    return _selected_model(search, source, label)
+
+
+def _selected_model(search: Search, source: Source, label: Any) -> Model:
+    """The model with the selected hyperparameters; refitted if families or columns have changed."""
+    base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
+    strengths = {name: candidate.smoothing for name, candidate in search.now.items() if candidate.smoothing is not None}
+    if strengths:
+        smoothing = {name: settings.smoothing_of(name) for name in search.now}
+        settings = settings.with_options(smoothing={**smoothing, **strengths})
+    same = True
+    for name, candidate in search.now.items():
+        if candidate.family != schema.columns[name].family:
+            same = same and candidate.family.counted == base.schema.families[name].counted
+            reason = f"{schema.columns[name].reason}; selected by tuning"
+            schema.columns[name] = replace(
+                schema.columns[name], family=candidate.family, origin=Origin.TUNED, reason=reason
+            )
+    for name in search.excluded:
+        reason = "excluded by tuning: removing it lowers the leave-one-out log loss"
+        schema.columns[name] = schema.columns[name].without_family(Status.BY_TUNING, reason)
+    if same and not search.excluded:
+        result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
+    else:
+        search.progress("fitting", 0.0)
+        result = Model(ModelState(schema, settings))
+        result.learn(source, label=label)
+    return result

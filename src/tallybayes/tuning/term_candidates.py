@@ -1,15 +1,27 @@
-"""The terms that tuning may add: which columns interact, and the columns that are counted for them."""
+"""The terms that tuning may add: which columns interact, and the columns that are counted for them.
+
+Columns interact if pairs of their coarse cells explain what a fitted model gets wrong. With p the held-out
+P(class | row), the residual 1[y = c] - p has mean 0 in every pair of cells if the two columns do not interact. For a
+pair of cells and a class, U is the sum of the residuals and H that of p (1 - p); a correction U / (H + t) of the score,
+drawn from a normal distribution with variance 1 / t, has the log Bayes factor
+
+    1/2 (U^2 / (H + t) - log(1 + H / t))
+
+The gain of a pair of columns is the sum over its cells and classes, for the best t. (The classes are not independent,
+their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.) If one pair interacts, and each is as
+likely to be it as the others, the Bayes factor of that is the mean of those of the pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.array_types import Floats
 from tallybayes.columns.cell_cuts import inputs_of_sizes
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
@@ -19,11 +31,11 @@ from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tuning.interaction_search import PairGains, pair_gains
+from tallybayes.tuning.judged_rows import Learn
 from tallybayes.weights.weight_fit import centre_evidence
 from tallybayes.weights.weight_selection import WeightFit
 
-__all__ = ["CountedTerms", "Pair", "TermCandidates"]
+__all__ = ["ALL_COLUMNS", "CountedTerms", "Pair", "PairGains", "TermCandidates"]
 
 ALL_COLUMNS = "all columns"  # the name of the derived column of one-dependence estimators
 
@@ -34,8 +46,33 @@ _PER_ROW = 4  # corrections for each row up to which they are tried
 _FEW_CELLS = 8  # of a column of numbers in interactions (a study of 52 tables)
 _MOST_COPIES = 1000  # of a row, when columns are cut into cells
 _INTERACTIONS = 30  # at most; with 60 the log loss was the same
+_PRECISIONS = (3.0, 10.0, 30.0, 100.0)  # t, of which the best is taken
+_LEAST_GAIN = 1.0  # nats; what does not help in the end has a small weight
+_SUMS = 2**22  # sums of pairs of cells at most, 32 MB
 
 Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class PairGains:
+    """What the interaction of each pair of columns explains, in nats; first, second: the numbers of the columns."""
+
+    names: list[str]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    gain: Floats
+
+    def best(self) -> list[Pair]:
+        """The pairs with the greatest gains, the greatest first."""
+        order = np.argsort(-self.gain, kind="stable")[: min(max(10, 2 * len(self.names)), _INTERACTIONS)]
+        chosen = [i for i in order if self.gain[i] > _LEAST_GAIN]
+        return [(self.names[self.first[i]], self.names[self.second[i]]) for i in chosen]
+
+    @property
+    def log_evidence(self) -> float:
+        """The log Bayes factor of one interaction, whichever it is, against none."""
+        top = float(self.gain.max())
+        return top + float(np.log(np.exp(self.gain - top).mean()))
 
 
 class TermCandidates:
@@ -73,34 +110,33 @@ class TermCandidates:
 
         weights: of the fit, (lines, classes); log_score: the log score of these rows by it.
         """
-        names = list(self.inputs)
+        names, lines, n_classes = list(self.inputs), self._base.lines, log_score.shape[1]
         if len(names) < 2:
             return None
-        lines = self._base.lines
-        line_of = {name: i for i, name in enumerate(self._base.held_out.names)}
-
-        def spread() -> Floats:
-            at = [line_of[name] for name in names]
-            return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
-
-        facts = log_score, lines.codes[rows], lines.weights[rows]
-        sizes = [column_input.n_cells for column_input in self.inputs.values()]
-        return pair_gains(self._cells[rows], sizes, *facts, spread=spread)
-
-    def best(self, gains: PairGains) -> list[Pair]:
-        """The pairs with the greatest gains, the best first."""
-        names = list(self.inputs)
-        limit = min(max(10, 2 * len(names)), _INTERACTIONS)
-        return [(names[a], names[b]) for a, b in gains.best(limit)]
+        p = np.exp(log_score - log_score.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        residual = -p
+        residual[np.arange(len(rows)), lines.codes[rows]] += 1.0
+        values = np.concatenate([residual, p * (1 - p)], axis=1) * lines.weights[rows][:, None]
+        sizes, chosen = np.array([column_input.n_cells for column_input in self.inputs.values()]), np.arange(len(names))
+        if sizes.sum() ** 2 * 2 * n_classes > _SUMS:  # too many to look at all: those that contribute most
+            at = [self._base.held_out.names.index(name) for name in names]
+            spread = np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
+            order = np.argsort(-spread, kind="stable")
+            n_cells = np.cumsum(sizes[order])
+            chosen = np.sort(order[: max(2, int((n_cells**2 * 2 * n_classes <= _SUMS).sum()))])
+        cells = np.ascontiguousarray(self._cells[rows][:, chosen])
+        table = kernels.active.sum_cell_pairs(cells, sizes[chosen], np.ascontiguousarray(values), 0, len(rows))
+        gains = _gains(table[..., :n_classes], table[..., n_classes:], sizes[chosen]) * (n_classes - 1) / n_classes
+        first, second = np.triu_indices(len(chosen), 1)
+        return PairGains(names, chosen[first], chosen[second], gains[first, second])
 
     @cached_property
     def _cells(self) -> NDArray[np.int16]:
         cells = [column_input.cells(self._columns[name]) for name, column_input in self.inputs.items()]
         return np.ascontiguousarray(np.stack(cells, axis=1))
 
-    def count(
-        self, pairs_of_subsets: Sequence[Sequence[Pair]], learn: Callable[[Model], Any], *, dependence: bool
-    ) -> CountedTerms:
+    def count(self, pairs_of_subsets: Sequence[Sequence[Pair]], learn: Learn, *, dependence: bool) -> CountedTerms:
         """Count the derived columns of interactions and of one-dependence estimators in one pass over the data.
 
         found: the pairs that were found on the rows of each fit, and on all rows.
@@ -117,7 +153,7 @@ class TermCandidates:
                 ALL_COLUMNS, OneDependence(), "selected by tuning", reader, origin=Origin.TUNED
             )
         if not fields:
-            return CountedTerms.none()
+            return CountedTerms()
         others = {  # else they would be learned as new
             name: spec if spec.family is None else spec.without_family(Status.INPUT) for name, spec in taken.items()
         }
@@ -144,14 +180,9 @@ class TermCandidates:
 class CountedTerms:
     """A model of derived columns, those that were found on each subset of the rows, and their evidence by name."""
 
-    model: Model | None
-    subsets: Sequence[tuple[str, ...]]
-    evidence: Mapping[str, Floats]
-
-    @classmethod
-    def none(cls) -> CountedTerms:
-        """No derived columns."""
-        return cls(None, (), {})
+    model: Model | None = None
+    subsets: Sequence[tuple[str, ...]] = ()
+    evidence: Mapping[str, Floats] = field(default_factory=dict)
 
     def has(self, term: str) -> bool:
         """Whether there are columns for a term."""
@@ -168,10 +199,6 @@ class CountedTerms:
         names = [*self.subsets[subset]] if "interactions" in terms else []
         names += [ALL_COLUMNS] if "dependence" in terms else []
         return names, np.array([self.evidence[name] for name in names])
-
-    def is_kept(self, name: str, weight: Any, negligible: float) -> bool:
-        """Whether the weight of a column is large enough to keep it."""
-        return name == ALL_COLUMNS or float(weight) >= negligible
 
     def add_to(self, model: Model, names: Sequence[str]) -> Model:
         """A model with the sums of some of the derived columns as well."""
@@ -191,3 +218,16 @@ class CountedTerms:
 
 def _name(pair: Pair) -> str:
     return f"{pair[0]} x {pair[1]}"
+
+
+def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """The gain of every pair of inputs, (inputs, inputs)."""
+    input_of = np.repeat(np.arange(len(sizes)), sizes)
+    first, second = np.nonzero(curvature.any(axis=2))  # pairs of cells that have rows
+    pair, n = input_of[first] * len(sizes) + input_of[second], len(sizes) ** 2
+    u, h = sums[first, second], curvature[first, second]
+    best = np.full(n, -np.inf)
+    for t in _PRECISIONS:
+        cells = (u**2 / (h + t) - np.log1p(h / t)) @ np.full(u.shape[1], 0.5)
+        best = np.maximum(best, np.bincount(pair, weights=cells, minlength=n))
+    return best.reshape(len(sizes), len(sizes))

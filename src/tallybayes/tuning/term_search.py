@@ -18,7 +18,7 @@ pass over the data, so learning, forgetting and merging reach them. Weights and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
+from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.model import Model
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tuning.interaction_search import PairGains
-from tallybayes.tuning.judged_rows import JudgedRows, Mixture, mixture
-from tallybayes.tuning.term_candidates import CountedTerms, Pair, TermCandidates
-from tallybayes.tuning.tuning_result import Estimate, Step
+from tallybayes.tuning.judged_rows import JudgedRows, Learn, Mixture, mixture
+from tallybayes.tuning.term_candidates import ALL_COLUMNS, CountedTerms, Pair, PairGains, TermCandidates
+from tallybayes.tuning.tuning_result import Estimate, Progress, Step
 from tallybayes.weights.weight_fit import FittedWeights, fit_weights
 from tallybayes.weights.weight_selection import WeightFit
 
@@ -42,15 +42,16 @@ _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
 _FEW_CLASSES = 4  # for which it is known from pairs of columns whether terms help (a study of 75 tables)
 _ENOUGH = 1000  # rows that judge: their standard error is small beside what terms bring where they matter
 
-Progress = Callable[[str, float], None]
 Rows = NDArray[np.int64]
 
 
 class Budget:
     """The seconds that may be spent; None: as many as it takes."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
+    def __init__(self, seconds: Any) -> None:
+        if seconds is not None and not (is_real_number(seconds) and seconds >= 0):
+            raise ParameterError("seconds: a number of at least 0, or None", got=seconds)
+        self._end = None if seconds is None else time.monotonic() + float(seconds)
 
     @property
     def is_spent(self) -> bool:
@@ -83,13 +84,7 @@ class TermSearch:
 
 
 def search_terms(
-    model: Model,
-    sample: RowSample,
-    learn: Callable[[Model], Any],
-    what: Collection[str],
-    *,
-    budget: Budget,
-    progress: Progress,
+    model: Model, sample: RowSample, learn: Learn, what: Collection[str], *, budget: Budget, progress: Progress
 ) -> TermSearch | None:
     """The model with the best terms; None if there are too few rows or classes to fit weights on.
 
@@ -114,7 +109,7 @@ class _Search:
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
-        fold = base.held_out.rows.dealt.fold  # the copies of a row are dealt to all folds, and so to both parts
+        fold = base.held_out.rows.fold  # the copies of a row are dealt to all folds, and so to both parts
         parts = [np.flatnonzero(fold % 2 == part) for part in (0, 1)]
         # The rows to fit on and the rows to judge on.
         self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
@@ -122,7 +117,7 @@ class _Search:
         self._fits: list[FittedWeights] = []  # of the splits, without terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
-        self._counted = CountedTerms.none()
+        self._counted = CountedTerms()
 
     def weights(self) -> None:
         """Weights, slopes and offsets, as `fit` finds them: the default model."""
@@ -138,7 +133,7 @@ class _Search:
         loss = self._judged.loss(self._joint)
         self._steps.append(Step("column weights", 1, f"as in `fit`: {choice}", loss, loss))
 
-    def terms(self, wanted: Sequence[str], learn: Callable[[Model], Any]) -> None:
+    def terms(self, wanted: Sequence[str], learn: Learn) -> None:
         """Try one kind of terms after the other, each in addition to those that are used so far."""
         if self._is_over():
             return
@@ -172,8 +167,8 @@ class _Search:
         pairs = list[list[Pair]]()
         for (rows, _), fit, joint in zip(self._splits, self._fits, self._joints, strict=True):
             split_gains = candidates.gains(rows, fit.weights, joint[rows])
-            pairs.append([] if split_gains is None else candidates.best(split_gains))
-        return [*pairs, candidates.best(gains)] if any(pairs) else []  # else there would be nothing to judge
+            pairs.append([] if split_gains is None else split_gains.best())
+        return [*pairs, gains.best()] if any(pairs) else []  # else there would be nothing to judge
 
     def result(self) -> TermSearch:
         """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""
@@ -191,13 +186,11 @@ class _Search:
             self._steps.append(Step("no column weights", 1, "used", before, after))
             return self._result(self._model, plain, default, [(1.0, plain)])
         weights = prepared.column_weights(fit)
-        names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
-        others = set(prepared.more) - set(names)
-        kept = replace(
-            weights, weights={name: weight for name, weight in weights.weights.items() if name not in others}
-        )
-        model = self._counted.add_to(self._model, names)
-        model.column_weights = kept
+        by_name: dict[str, Any] = dict(weights.weights)
+        negligible = {name for name in prepared.more if name != ALL_COLUMNS and by_name[name] < _NEGLIGIBLE}
+        model = self._counted.add_to(self._model, [name for name in prepared.more if name not in negligible])
+        kept = {name: weight for name, weight in by_name.items() if name not in negligible}
+        model.column_weights = replace(weights, weights=kept)
         return self._result(model, self._joint, default, tuned)
 
     def _judge_default(self, base: WeightFit, fit: FittedWeights) -> Mixture:
@@ -212,7 +205,7 @@ class _Search:
             return mixture(self._default, whole)
         rows, joint = base.held_out.rows, self._default.copy()
         for number in range(rows.n_folds):
-            is_judged = rows.dealt.fold == number
+            is_judged = rows.fold == number
             refitted = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
             joint[is_judged] = refitted.log_score(base.lines.take(np.flatnonzero(is_judged)))
         return mixture(joint, whole, n_parts=rows.n_folds)

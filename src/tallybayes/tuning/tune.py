@@ -9,11 +9,11 @@ of columns (`tuning/search.py`): with column weights these hardly matter, and th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
+from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights
@@ -22,15 +22,13 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Source, Stream, as_columns
-from tallybayes.tuning.by_evidence import by_evidence
-from tallybayes.tuning.by_leave_one_out import by_leave_one_out
-from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sample_rows
 from tallybayes.tuning.correction_fit import correct_tokens
-from tallybayes.tuning.nested_estimate import Learn, nested_estimate
-from tallybayes.tuning.search import Progress, Search
+from tallybayes.tuning.judged_rows import Learn, nested_estimate
+from tallybayes.tuning.search import Search, select_hyperparameters
+from tallybayes.tuning.smoothing_selection import by_evidence, by_validation
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
-from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
+from tallybayes.tuning.tuning_result import Estimate, Progress, Step, Tuning
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
@@ -81,7 +79,7 @@ def tune(
     >>> tuned.log_loss[0] > 0.6, tuned.log_loss[1] < 0.1, tuned.is_default
     (True, True, False)
     """
-    chosen, budget = _check(what, by, rows, strengths, seed), _budget(seconds)
+    chosen, budget = _check(what, by, rows, strengths, seed), Budget(seconds)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
@@ -114,84 +112,81 @@ def tune(
         return _without_names(by_evidence(model), arguments)
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight, counted=True)
-    tuned = _Tuned(model, sample, source, label, sample_weight, fields, budget, report)
+    tuned = _Tuned((model, sample), source, label, sample_weight, fields, budget, report)
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
-        tables = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+        table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
         families = {name: spec.family for name, spec in fields.items() if spec.family is not None}
-        search = Search.of(ColumnEvidence(model, tables, label, sample_weight), model, families, report)
+        search = Search.of(ColumnEvidence(model, table, label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
-    result = tuned.result()
+    result = tuned.result
     if "text" in chosen and not budget.is_spent:
         result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
     return _without_names(result, arguments)
 
 
+@dataclass(eq=False)
 class _Tuned:
-    """A model that is tuned step by step."""
+    """A model that is tuned step by step, from the one that was fitted (`start`), and the result so far."""
 
-    def __init__(
-        self,
-        model: Model,
-        sample: RowSample,
-        source: Source,
-        label: Any,
-        sample_weight: Any,
-        fields: Mapping[str, ColumnSpec],
-        budget: Budget,
-        progress: Progress,
-    ) -> None:
-        self._model, self._sample, self._source, self._label, self._weight = model, sample, source, label, sample_weight
-        self._start, self._fields, self._budget, self._progress = (model, sample), fields, budget, progress
-        self._steps: list[Step] = []
-        self._curve: list[dict[str, float]] = []
-        self._losses = (float("nan"), float("nan"))
-        self._estimate: Estimate | None = None
-        self._n_rows, self._is_default = 0, False
+    start: tuple[Model, RowSample]
+    source: Source
+    label: Any
+    sample_weight: Any
+    fields: Mapping[str, ColumnSpec]
+    budget: Budget
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        model, self._sample = self.start
+        self.result = Tuning(model, [], [], (float("nan"), float("nan")), 0)
 
     def concerns(self, name: str) -> bool:
         """Whether the model has anything to select."""
-        return name != "text" or any(family.tokeniser is not None for family in self._model.schema.families.values())
+        families = self.start[0].schema.families.values()
+        return name != "text" or any(family.tokeniser is not None for family in families)
 
     def select_hyperparameters(self, search: Search, what: Collection[str], strengths: int) -> None:
         """Select hyperparameters by leave-one-out."""
-        before, log_loss = self._model.snapshot().state, search.log_loss()
-        self._model = by_leave_one_out(search, what, self._source, self._label, strengths=strengths)
-        self._steps, self._curve, self._n_rows = search.steps, search.curve, len(search.evidence.codes)
-        self._losses = log_loss, search.log_loss()
-        after = self._model.snapshot().state
+        before, log_loss = self.start[0].snapshot().state, search.log_loss()
+        model = select_hyperparameters(search, what, self.source, self.label, strengths=strengths)
+        losses = log_loss, search.log_loss()
+        self.result = Tuning(model, search.steps, search.curve, losses, len(search.evidence.codes))
+        after = model.snapshot().state
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
             self._sample = RowSample(self._sample.limit, if_rare=self._sample.limit)
             empty = Model(ModelState(after.schema, after.settings))
-            learn_and_sample(empty, self._sample, self._source, label=self._label, sample_weight=self._weight)
+            learn_and_sample(empty, self._sample, self.source, label=self.label, sample_weight=self.sample_weight)
 
     def search_terms(self, what: Collection[str]) -> None:
         """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
-        now, start = self._model.snapshot().state, self._start[0].snapshot().state
-        search = self._search(self._model, self._sample, what)
+        now, start = self.result.model.snapshot().state, self.start[0].snapshot().state
+        search = self._search(self.result.model, self._sample, what)
         if search is None:
             return
-        default, self._steps, self._is_default = search.default, self._steps + search.steps, search.is_default
+        default, steps, is_default = search.default, self.result.steps + search.steps, search.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
-            first = self._search(*self._start, ("column_weights",))  # what is gained includes the hyperparameters
-            default, self._is_default = default if first is None else first.default, False
+            first = self._search(*self.start, ("column_weights",))  # what is gained includes the hyperparameters
+            default, is_default = default if first is None else first.default, False
             if first is not None and not search.is_clearly_better(first):
                 losses = [other.judged.loss(other.joint) for other in (search, first)]
-                self._steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
-                search, self._is_default = first, first.is_default
-        self._model, self._estimate = search.model, search.estimate
-        if not self._budget.is_spent and (nested := self._nested(search, what)) is not None:
-            self._estimate = nested
-        shift = self._estimate.log_loss - search.estimate.log_loss  # the default model was judged like the tuned one
-        self._n_rows, self._losses = search.estimate.n_rows, (default.log_loss + shift, self._estimate.log_loss)
+                steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
+                search, is_default = first, first.is_default
+        estimate = search.estimate
+        if not self.budget.is_spent and (nested := self._nested(search, what)) is not None:
+            estimate = nested
+        shift = estimate.log_loss - search.estimate.log_loss  # the default model was judged like the tuned one
+        log_loss, n_rows = (default.log_loss + shift, estimate.log_loss), search.estimate.n_rows
+        facts: dict[str, Any] = {"log_loss": log_loss, "n_rows": n_rows, "estimate": estimate}
+        self.result = replace(self.result, model=search.model, steps=steps, is_default=is_default, **facts)
 
     def _search(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
         def learn(other: Model) -> Any:
-            return other.learn(self._source, label=self._label, sample_weight=self._weight)
+            return other.learn(self.source, label=self.label, sample_weight=self.sample_weight)
 
-        return search_terms(model, sample, learn, what, budget=self._budget, progress=self._progress)
+        return search_terms(model, sample, learn, what, budget=self.budget, progress=self.progress)
 
     def _nested(self, search: TermSearch, what: Collection[str]) -> Estimate | None:
         """The estimate by models that are tuned in the same way without the rows that they judge."""
@@ -199,19 +194,14 @@ class _Tuned:
         def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
             if search.is_default:
                 return set_column_weights(model, "auto", sample)
-            inner = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
+            inner = search_terms(model, sample, learn, what, budget=self.budget, progress=lambda step, share: None)
             return model if inner is None else inner.model
 
         schema = search.base.state.schema.copy()
         texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
-        schema.columns |= {name: self._fields[name] for name in texts if name in self._fields}
-        self._progress("expected on new rows", 0.9)
+        schema.columns |= {name: self.fields[name] for name in texts if name in self.fields}
+        self.progress("expected on new rows", 0.9)
         return nested_estimate(search.base, schema, fitted)
-
-    def result(self) -> Tuning:
-        """The model with its steps."""
-        figures = self._curve, self._losses, self._n_rows
-        return Tuning(self._model, self._steps, *figures, estimate=self._estimate, is_default=self._is_default)
 
 
 def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
@@ -223,12 +213,6 @@ def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
             setattr(schema, word, None)
             tuning = replace(tuning, model=Model(replace(state, schema=schema)))
     return tuning
-
-
-def _budget(seconds: Any) -> Budget:
-    if seconds is not None and not (is_real_number(seconds) and seconds >= 0):
-        raise ParameterError("seconds: a number of at least 0, or None", got=seconds)
-    return Budget(None if seconds is None else float(seconds))
 
 
 def _check(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -11,7 +11,9 @@ from tallybayes.evaluation import Evaluation
 from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 
-__all__ = ["Estimate", "Step", "Tuning"]
+__all__ = ["Estimate", "Progress", "Step", "Tuning"]
+
+Progress = Callable[[str, float], None]  # called with the name of a step and the completed share of it
 
 _BAR = 30  # characters of the longest bar of the curve
 _WIDTH = 60  # printed characters of a choice

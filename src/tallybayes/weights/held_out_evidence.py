@@ -29,6 +29,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import column_hashes
 from tallybayes.state.row_sample import SampledRows
+from tallybayes.weights.weight_fit import greatest
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
@@ -39,7 +40,6 @@ _RARE = 4  # a class is rare if its rows were sampled that many times as often a
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _MOST_ENTRIES = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
-_FEW_CLASSES = 8  # up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
@@ -80,11 +80,10 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     at_most = _SMALL_PART if has_text and is_rare else _PART
     n_folds = _LEAST_FOLDS if len(names) > _MANY_COLUMNS else max(_LEAST_FOLDS, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
-    dealt = _divide_rows(rows, classes, n_folds)
-    while len(dealt.row) * size > 2 * _MOST_ENTRIES and len(rows) > _LEAST_ROWS:
+    divided = _divide_rows(rows, classes, n_folds)
+    while len(divided) * size > 2 * _MOST_ENTRIES and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-        dealt = _divide_rows(rows, classes, n_folds)
-    divided = DividedRows(rows, dealt, classes, n_folds)
+        divided = _divide_rows(rows, classes, n_folds)
     n = len(divided)
     is_sum = n * size > 2 * _MOST_ENTRIES or len(names) >= n
     gaps = () if is_sum else gaps
@@ -99,14 +98,14 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
         here = positions(list(scorer.classes), classes)
         place: Any = _piece(lines) if len(here) == len(classes) else np.ix_(lines, here)
         log_prior[np.ix_(lines, here)] = shares[here]
-        known[lines] = np.isin(divided.dealt.codes[lines], here)  # a class without other rows cannot be predicted
+        known[lines] = np.isin(divided.codes[lines], here)  # a class without other rows cannot be predicted
         fold = {name: column.take(lines) for name, column in columns.items()}
-        for name, part in scorer.column_evidence(fold, len(lines)).items():
+        for name, part in scorer.column_evidence(fold).items():
             far = np.inf if state.schema.families[name].has_arbitrary_scale else FAR
             evidence[line_of[name]][place] += _bound_evidence(part, far)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
-    weights, codes = np.where(known, divided.weights, 0.0), divided.dealt.codes
+    weights, codes = np.where(known, divided.weights, 0.0), divided.codes
     sampled = np.bincount(codes, weights, minlength=len(classes))
     factors = np.where(sampled > 0, in_all / np.where(sampled > 0, sampled, 1.0), 0.0) * (sampled.sum() / in_all.sum())
     facts = codes, weights * factors[codes], columns, divided, is_sum, factors
@@ -118,32 +117,51 @@ class DividedRows:
     """Sampled rows divided into folds: a line for every row and fold that has copies of it."""
 
     rows: SampledRows
-    dealt: _FoldLines
     classes: list[Any]
     n_folds: int
+    row: NDArray[np.int64]  # of each line
+    fold: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    codes: Codes32  # of the class of each line
 
     def __len__(self) -> int:
-        return len(self.dealt.row)
+        return len(self.row)
 
     @property
     def weights(self) -> Floats:
         """The weight of each line."""
-        return np.asarray(self.rows.weights[self.dealt.row] * self.dealt.copies)
+        return np.asarray(self.rows.weights[self.row] * self.copies)
 
     def scorers(self, state: ModelState) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
         is_limited = any(tally.is_limited for tally in state.statistics.blocks.values())
         learned = _columns_to_learn(state, self.rows, {} if is_limited else _lexicons(state))
         encoded = Snapshot(state).encode(self.rows.table) if is_limited else learned
-        columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
+        columns = {name: column.take(self.row) for name, column in encoded.items()}
         return columns, self._scorers(state, learned)
 
     def _scorers(self, state: ModelState, learned: dict[str, Column]) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
         for number in range(self.n_folds):
-            lines = np.flatnonzero(self.dealt.fold == number)
+            lines = np.flatnonzero(self.fold == number)
             if len(lines):
-                amounts = self.dealt.amounts(lines, self.rows.weights)
-                yield lines, Scorer.of(_without(state, learned, self.classes, *amounts))
+                yield lines, Scorer.of(self._without(state, learned, lines))
+
+    def _without(self, state: ModelState, learned: dict[str, Column], lines: NDArray[np.int64]) -> ModelState:
+        """The state without the rows of some lines, subtracted exactly.
+
+        Copies are one row with a multiple of its weight, or several rows where that product would be rounded.
+        """
+        of_one_copy, copies = self.rows.weights[self.row[lines]], self.copies[lines]
+        product = of_one_copy * copies
+        is_exact = of_one_copy == 1
+        for i in np.flatnonzero(~is_exact).tolist():
+            is_exact[i] = Fraction(float(of_one_copy[i])) * int(copies[i]) == Fraction(float(product[i]))
+        at = np.repeat(np.arange(len(lines)), np.where(is_exact, 1, copies))
+        rows, codes, weights = self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, of_one_copy)[at]
+        columns = {name: column.take(rows) for name, column in learned.items()}
+        labels = Labels(self.classes, codes, np.bincount(codes, minlength=len(self.classes)))
+        batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
+        return replace(state, statistics=state.statistics.without(batch, self.classes, state.schema))
 
     def evidence(self, state: ModelState) -> tuple[tuple[str, ...], Floats]:
         """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
@@ -158,14 +176,14 @@ class DividedRows:
         for lines, scorer in scorers:
             here = positions(list(scorer.classes), self.classes)
             fold = {name: column.take(lines) for name, column in columns.items()}
-            for name, part in scorer.column_evidence(fold, len(lines)).items():
+            for name, part in scorer.column_evidence(fold).items():
                 result[names.index(name)][np.ix_(lines, here)] = _bound_evidence(part)
         return names, result
 
     def _by_short_cut(self, state: ModelState) -> dict[str, Floats] | None:
         """The evidence by name, if every family has a short cut and every class has rows outside of each fold."""
-        n_classes, fold = len(self.classes), self.dealt.fold
-        by_class = np.bincount(fold * n_classes + self.dealt.codes, self.weights, minlength=self.n_folds * n_classes)
+        n_classes = len(self.classes)
+        by_class = np.bincount(self.fold * n_classes + self.codes, self.weights, minlength=self.n_folds * n_classes)
         total = state.statistics.aligned(self.classes)
         rest = total.class_rows.floats() - by_class.reshape(-1, n_classes)
         if (rest <= 0).any() or state.statistics.in_use() != self.classes:
@@ -173,10 +191,8 @@ class DividedRows:
         learned, copies = _columns_to_learn(state, self.rows, {}), None if (self.weights == 1).all() else self.weights
         result = dict[str, Floats]()
         for block in Scorer.blocks_of(state, total):
-            columns = [learned[name].take(self.dealt.row) for name in block.tally.features]
-            evidence = block.family.held_out(
-                block.tally, block.smoothing, columns, self.dealt.codes, copies, self.dealt.fold
-            )
+            columns = [learned[name].take(self.row) for name in block.tally.features]
+            evidence = block.family.held_out(block.tally, block.smoothing, columns, self.codes, copies, self.fold)
             if evidence is None:
                 return None
             result |= dict(zip(block.tally.features, evidence, strict=True))
@@ -202,29 +218,6 @@ def _without_fits(state: ModelState, gaps: Sequence[str]) -> ModelState:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _FoldLines:
-    """Rows dealt to folds: a line for every row and fold that has copies of it."""
-
-    row: NDArray[np.int64]
-    fold: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    codes: Codes32  # of the class of each line
-
-    def amounts(self, lines: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], Codes32, Floats]:
-        """The rows of some lines, their classes and weights, so that subtracting them is exact.
-
-        Copies are one row with a multiple of its weight, or several rows where that product would be rounded.
-        """
-        of_one_copy, copies = weights[self.row[lines]], self.copies[lines]
-        product = of_one_copy * copies
-        is_exact = of_one_copy == 1
-        for i in np.flatnonzero(~is_exact).tolist():
-            is_exact[i] = Fraction(float(of_one_copy[i])) * int(copies[i]) == Fraction(float(product[i]))
-        at = np.repeat(np.arange(len(lines)), np.where(is_exact, 1, copies))
-        return self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, of_one_copy)[at]
-
-
 def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     """The rows in an order that depends on their values alone, not on the names of columns and classes.
 
@@ -240,7 +233,7 @@ def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     return rows.take(np.lexsort((result, np.where(rows.signatures != rows.hashes, least[letter], result))))
 
 
-def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> _FoldLines:
+def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> DividedRows:
     """The copies of the rows dealt to the folds in turn, class by class in their order.
 
     Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
@@ -254,13 +247,14 @@ def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> _FoldLi
     end = np.empty(len(codes), np.int64)
     end[by_class] = np.cumsum(amounts[by_class])
     end -= np.concatenate([[0], np.cumsum(amounts[by_class])])[np.searchsorted(codes[by_class], codes)]
-    start, fold = end - amounts, np.arange(n_folds)
-    order = np.concatenate([fold[::2], fold[1::2]])
-    copies = (end[:, None] - fold + n_folds - 1) // n_folds - (start[:, None] - fold + n_folds - 1) // n_folds
+    start, numbers = end - amounts, np.arange(n_folds)
+    order = np.concatenate([numbers[::2], numbers[1::2]])
+    copies = (end[:, None] - numbers + n_folds - 1) // n_folds - (start[:, None] - numbers + n_folds - 1) // n_folds
     first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     copies = np.where(is_text[:, None], copies[first] * counts[:, None], copies)
     number, row = np.nonzero(copies[:, order].T)  # fold after fold
-    return _FoldLines(row, order[number], copies[row, order[number]], codes[row])
+    fold = order[number]
+    return DividedRows(rows, classes, n_folds, row, fold, copies[row, fold], codes[row])
 
 
 def _lexicons(state: ModelState) -> dict[str, Any]:
@@ -276,21 +270,6 @@ def _columns_to_learn(state: ModelState, rows: SampledRows, lexicons: Mapping[st
     return encode_columns(rows.table, state.schema, lexicons, lambda name: statistics.any_key(families.get(name), name))
 
 
-def _without(
-    state: ModelState,
-    learned: dict[str, Column],
-    classes: list[Any],
-    rows: NDArray[np.int64],
-    codes: Codes32,
-    weights: Floats,
-) -> ModelState:
-    """The state without some of its rows."""
-    columns = {name: column.take(rows) for name, column in learned.items()}
-    labels = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
-    batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
-    return replace(state, statistics=state.statistics.without(batch, classes, state.schema))
-
-
 def _piece(rows: NDArray[np.int64]) -> slice | NDArray[np.int64]:
     """Rows in increasing order; a slice if they are in one piece, which is faster."""
     first, last = int(rows[0]), int(rows[-1])
@@ -303,14 +282,10 @@ def _bound_evidence(evidence: Floats, far: float = FAR) -> Floats:
     far: instead of FAR. Scores of an arbitrary scale have no bound: hundreds of n-grams differ by hundreds of nats.
     Weights near the smallest doubles can leave sums that are not numbers: these rows have no evidence.
     """
-    top = (
-        np.maximum.reduce(list(evidence.T))
-        if 0 < evidence.shape[1] <= _FEW_CLASSES
-        else evidence.max(axis=1, initial=-np.inf)
-    )
+    top = greatest(evidence)
     if not np.isfinite(evidence).all():
         evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
-        top = evidence.max(axis=1, initial=-np.inf)
+        top = greatest(evidence)
         top = np.where(np.isinf(top), 0.0, top)
     result: Floats = evidence - top[:, None]
     if np.isinf(far):

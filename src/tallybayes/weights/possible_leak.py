@@ -14,8 +14,7 @@ petals of an iris (96 %) are honest columns below these limits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 
 import numpy as np
 
@@ -23,26 +22,15 @@ from tallybayes.arrays.array_types import Floats
 from tallybayes.errors import warn
 from tallybayes.weights.held_out_evidence import HeldOutEvidence
 
-__all__ = ["PossibleLeak", "possible_leaks", "warn_of_leaks"]
+__all__ = ["warn_of_leaks"]
 
 _ROWS, _OTHER_ROWS = 200, 20  # all, and those that are not of the most frequent class
 _ACCURACY, _ACCURACY_OF_GAPS = 0.995, 0.95
 _ERRORS = 0.1  # of those of the most frequent class
 
 
-@dataclass(frozen=True)
-class PossibleLeak:
-    """A column, the share of rows that it predicts right alone, and whether the presence of a value is enough."""
-
-    column: str
-    accuracy: float
-    by_presence: bool
-
-
-def possible_leaks(
-    held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()
-) -> Iterator[PossibleLeak]:
-    """The columns that may be leaks.
+def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()) -> None:
+    """Warn of every column that may be a leak.
 
     scales: factors of the evidence of the columns, in the order of their names; exempt: columns that may well tell the
     label, because they are computed from several others or are texts.
@@ -64,15 +52,12 @@ def possible_leaks(
         if name in exempt:
             continue
         if name in gaps and (share := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
-            yield PossibleLeak(name, share, by_presence=True)
+            _warn(name, "whether it has a value", share)
         elif (share := accuracy(evidence * scale + gaps.get(name, 0.0))) >= max(_ACCURACY, least):
-            yield PossibleLeak(name, share, by_presence=False)
+            _warn(name, "the column", share)
 
 
-def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()) -> None:
-    """Warn of every column that may be a leak."""
-    for leak in possible_leaks(held_out, scales, exempt=exempt):
-        what = "whether it has a value" if leak.by_presence else "the column"
-        text = f"possible leak: {what} alone predicts {100 * leak.accuracy:.1f} % of held-out rows right"
-        hint = f"if it is known only after the label, exclude it: ignore=[{leak.column!r}] (--ignore {leak.column})"
-        warn(text, column=leak.column, hint=hint)
+def _warn(name: str, what: str, accuracy: float) -> None:
+    text = f"possible leak: {what} alone predicts {100 * accuracy:.1f} % of held-out rows right"
+    hint = f"if it is known only after the label, exclude it: ignore=[{name!r}] (--ignore {name})"
+    warn(text, column=name, hint=hint)

@@ -29,7 +29,7 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 from tallybayes.weights.bounded_minimum import bounded_minimum
 
-__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centre_evidence", "fit_weights", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centre_evidence", "fit_weights", "greatest", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -123,9 +123,16 @@ class FittedWeights:
         return np.asarray(joint)
 
 
+def greatest(scores: Floats) -> Floats:
+    """The maximum along the last axis, the classes; by a loop over them if they are few, which is faster."""
+    if 0 < scores.shape[-1] <= _FEW_CLASSES:
+        return np.asarray(np.maximum.reduce([scores[..., c] for c in range(scores.shape[-1])]))
+    return np.asarray(scores.max(axis=-1, initial=-np.inf))
+
+
 def losses_of(log_score: Floats, codes: Codes32) -> Floats:
     """-log P(class | row) of every row."""
-    top = log_score.max(axis=1) if log_score.shape[1] > _FEW_CLASSES else np.maximum.reduce(list(log_score.T))
+    top = greatest(log_score)
     share = np.exp(log_score - top[:, None])
     whole = share @ np.ones(share.shape[1])  # faster than a sum along a short axis
     return np.asarray(top + np.log(whole) - log_score[np.arange(len(codes)), codes])
@@ -134,15 +141,10 @@ def losses_of(log_score: Floats, codes: Codes32) -> Floats:
 def centre_evidence(evidence: Floats, log_prior: Floats) -> Floats:
     """Evidence (lines, rows, classes) minus the log marginal likelihood of each value."""
     joint = evidence + log_prior
-    top = joint.max(axis=2, keepdims=True) if joint.shape[2] > _FEW_CLASSES else _last_maximum(joint)
+    top = greatest(joint)[..., None]
     joint -= top
     np.exp(joint, out=joint)
     return np.asarray(evidence - (top + np.log(joint @ np.ones(joint.shape[2]))[..., None]))
-
-
-def _last_maximum(values: Floats) -> Floats:
-    """The maximum along a short last axis, which is kept."""
-    return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
 def fit_weights(

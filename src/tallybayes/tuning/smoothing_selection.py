@@ -1,8 +1,12 @@
-"""Tuning on three random parts of the rows: training, validation and test.
+"""The smoothing selected by other criteria than leave-one-out: evidence, or a validation part of the rows.
 
-One k for all columns is selected from a grid: models of the training part are compared on the validation part. The
-model with the best k is then fitted on both parts and evaluated once on the test part, which no choice depends on.
-Variants of text are chosen on the training part.
+By evidence: each column has the k with the largest marginal likelihood of its counts. Only the sums are needed, not the
+rows. Evidence compares values of k within a family; it cannot compare families, whose evidences have different units.
+
+By validation: the rows are divided at random into three parts, training, validation and test. One k for all columns is
+selected from a grid: models of the training part are compared on the validation part. The model with the best k is then
+fitted on both parts and evaluated once on the test part, which no choice depends on. Variants of text are chosen on the
+training part.
 """
 
 from __future__ import annotations
@@ -12,28 +16,58 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, UnsupportedError
 from tallybayes.evaluation import evaluate
+from tallybayes.families.family import Smoothing
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.state.model_state import ModelState
 from tallybayes.tables.source import Kind, Source
 from tallybayes.tables.table import Table
 from tallybayes.tuning.candidate import grid
-from tallybayes.tuning.search import UNCHANGED, Progress
-from tallybayes.tuning.tuning_result import Step, Tuning
+from tallybayes.tuning.search import UNCHANGED
+from tallybayes.tuning.tuning_result import Progress, Step, Tuning
 
-__all__ = ["RandomParts", "by_validation"]
+__all__ = ["by_evidence", "by_validation"]
 
+_STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # the values of k whose evidence is compared
 _SHARES = (0.6, 0.2)  # of the rows for training and validation; the rest is for the test
 _TRAINING, _VALIDATION, _TEST = range(3)
+
+
+def by_evidence(model: Model) -> Tuning:
+    """The model with the k of the largest evidence for every column; log losses are -log evidence per row."""
+    chosen: dict[str, Smoothing] = {}
+    steps, before, after = [], 0.0, 0.0
+    n = max(sum(model.class_counts.values()), 1.0)
+    for block in model.snapshot().scorer.blocks:
+        family = block.family
+        if not family.takes_smoothing or not family.is_likelihood:
+            continue
+        for name in block.tally.features:
+            part = block.tally.only((name,))
+
+            def loss(k: Smoothing) -> float:
+                return -float(family.evidence(part, family.prior(part, k))[0]) / n  # noqa: B023 - called at once
+
+            best = min(_STRENGTHS, key=loss)
+            settings = model.settings.smoothing_of(name), family.own_smoothing
+            start = next((k for k in settings if k != "auto"), 1.0)  # "auto" has no k to compare with
+            chosen[name] = best
+            steps.append(Step(name, len(_STRENGTHS), f"k = {best:.3g}", loss(float(start)), loss(best)))
+            before, after = before + steps[-1].before, after + steps[-1].after
+    if not chosen:
+        raise UnsupportedError("no column has a k that evidence can select", hint="use by='leave-one-out'")
+    strengths = {name: model.settings.smoothing_of(name) for name in model.schema.families}
+    result = model.with_settings(smoothing={**strengths, **chosen})
+    return Tuning(result, steps, [], (before, after), int(n), "evidence", unit="-log evidence per row")
 
 
 def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, seed: int, progress: Progress) -> Tuning:
     """The model with the k that is best on the validation part; `empty` has the schema and settings to start with."""
 
-    def rows_of(*parts: int) -> RandomParts:
-        return RandomParts(source, parts, seed)
+    def rows_of(*parts: int) -> _RandomParts:
+        return _RandomParts(source, parts, seed)
 
     train = empty.copy()
     n_training = train.learn(rows_of(_TRAINING), label=label).rows
@@ -63,7 +97,7 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     return Tuning(model, [step], curve, (losses[0], losses[best]), n_both - n_training, "validation", test)
 
 
-class RandomParts(Source):
+class _RandomParts(Source):
     """The rows of another source that are in some of the three parts, drawn row by row, whatever the batches."""
 
     def __init__(self, source: Source, parts: tuple[int, ...], seed: int) -> None:
