@@ -19,7 +19,7 @@ from tallybayes.arrays.column import Key
 from tallybayes.tally.entry_store import CLASS_BITS, EntryStore, EntryTable, entries_from_arrays, entry_arrays
 from tallybayes.tally.exact import Exact, check_counts, check_totals, require
 from tallybayes.tally.key_index import in_order
-from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
+from tallybayes.tally.tally import Arrays, Commit, Tally
 from tallybayes.tally.vocabulary import BAG_KINDS, not_learned
 
 __all__ = ["Counts"]
@@ -317,10 +317,6 @@ class Counts(Tally):
         return slots, new
 
     # The model file
-
-    def same(self, other: Counts) -> bool:
-        """Whether the sums are equal."""
-        return self.n_classes == other.n_classes and same_arrays(self.arrays(), other.arrays())
 
     def arrays(self) -> Arrays:
         """Keys, classes and amounts of the columns that have counts."""

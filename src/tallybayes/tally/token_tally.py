@@ -25,7 +25,7 @@ from tallybayes.tally.entry_store import (
 )
 from tallybayes.tally.exact import Exact, check_totals, require
 from tallybayes.tally.key_index import POOLED, LexiconIndex
-from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
+from tallybayes.tally.tally import Arrays, Commit, Tally
 from tallybayes.tally.vocabulary import BAG_KINDS, Vocabulary
 
 __all__ = ["TokenTally"]
@@ -131,10 +131,6 @@ class TokenTally(Tally):
     def _new(self) -> Vocabulary:
         """A vocabulary for a new column."""
         return Vocabulary.empty(self.model.index.with_keys(()), self.n_classes, self.model.store.kinds)
-
-    def same(self, other: TokenTally) -> bool:
-        """Whether the sums are equal."""
-        return self.n_classes == other.n_classes and same_arrays(self.arrays(), other.arrays())
 
     # The model file
 
