@@ -21,7 +21,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Booleans, Floats, Indices, Integers, Integers32
 from tallybayes.arrays.memory_budget import check_budget
-from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 from tallybayes.tally.tally import Arrays, check_ends
 
 __all__ = [
@@ -391,4 +391,8 @@ def entries_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) ->
         if kind not in _UNITS:
             check_amounts(part, kind)
         require((part.floats() > 0).all(), "cells without a count")
+    if (totals := arrays.sums.get("totals")) is not None:  # text has none
+        n_columns = len(arrays.features)
+        require(totals.shape == (n_columns, n_classes), "one total for each column and class")
+        check_totals(totals.reshaped(n_columns * n_classes), sums[kinds[0]], owner[slots] * n_classes + classes)
     return owner, EntryTable(entries, sums)

@@ -15,9 +15,8 @@ from tallybayes.families.family import Codes32, Family, Floats, Score
 from tallybayes.families.log_gamma_function import log_gamma
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.tokens.bag_leave_one_out import bag_score
-from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_predictive import TokenPredictive
-from tallybayes.families.tokens.token_scales import TokenScales
 from tallybayes.tally import TokenTally
 
 __all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +30,14 @@ from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
-from tallybayes.families.tokens.scored_bags import Absence, score_bags
-from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
-from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
+from tallybayes.families.tokens.token_options import (
+    KIND_OF,
+    TokenOptions,
+    TokenScales,
+    balance,
+    inverse_frequency,
+    multiply_totals,
+)
 from tallybayes.tally import Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
@@ -53,6 +59,36 @@ def integer_amounts(bag: Bag) -> Integers32:
     if bag.amounts.dtype == np.int32:
         return np.ascontiguousarray(bag.amounts)
     return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Absence:
+    """What absent tokens contribute to the scores."""
+
+    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
+    n_certain: Floats  # (classes,): how many tokens have probability 1
+    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
+
+
+def score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: Absence | None = None) -> Score:
+    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
+
+    `indices` are the rows of the table for the tokens of the bags.
+    """
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        here = None if bag.present is None else bag.present[start:stop]
+        if absence is not None:
+            out[start:stop][slice(None) if here is None else here] += absence.log_none
+        kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
+        if absence is not None and absence.certain is not None:
+            hits = np.zeros((stop - start, out.shape[1]))
+            ends, ones = bag.indptr[start : stop + 1], None if amounts is None else (amounts != 0).astype(np.float64)
+            kernels.active.add_bags(ends, indices, ones, absence.certain, hits, 0, stop - start)
+            lacking = hits < absence.n_certain
+            out[start:stop][lacking if here is None else lacking & here[:, None]] = -np.inf
+
+    return score
 
 
 class TokenWeights:
