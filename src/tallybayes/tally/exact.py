@@ -233,16 +233,10 @@ class Exact:
         digits[..., self.low - low : self.low - low + self.digits.shape[-1]] = self.digits
         return digits
 
-    def widened(self, low: int, high: int) -> Exact:
-        """The same numbers with room for digits from place low to high."""
-        wide = self.wide()
-        low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
-        return Exact(wide._window(low, high), low)
-
     def with_spare_digits(self, room: int) -> Exact:
         """A copy of the numbers with room for more digits on either side."""
         wide = self.trimmed().wide()
-        return wide.widened(wide.low - room, wide.low + wide.digits.shape[-1] + room)
+        return Exact(wide._window(wide.low - room, wide.low + wide.digits.shape[-1] + room), wide.low - room)
 
     def trimmed(self) -> Exact:
         """The shortest form of these numbers, which is unique: equal numbers have equal bytes."""

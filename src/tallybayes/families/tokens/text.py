@@ -315,11 +315,10 @@ class Text(TokenFamily):
     def options(self) -> TokenOptions:
         """Its options for scoring; defaults for those that are still to be selected."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
+        if self.tf == "auto":
+            options["tf"] = "log" if self.variant == "auto" else "count"
         if self.variant == "auto":
-            options |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
-        elif self.tf == "auto":
-            options["tf"] = "count"
-        options["tf"] = options["tf"] if self.tf == "auto" else self.tf
+            options |= {"variant": "counts", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
         return TokenOptions(**options)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
