@@ -12,8 +12,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import pack_strings
 from tallybayes.families import Text
-from tallybayes.families.tokens.text_variant import LEAST_DOCUMENTS
-from tallybayes.families.tokens.variant_evaluation import ScoringCandidate, VariantEvaluation
+from tallybayes.families.tokens.text_variant import LEAST_DOCUMENTS, ScoringCandidate, VariantEvaluation
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),

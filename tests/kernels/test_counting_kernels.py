@@ -98,7 +98,7 @@ def test_adding_a_row_in_place_equals_adding_its_sums(block, data):
         return
     parts = active.sum_columns(columns, codes, n_classes, None, 2, 0, len(codes))
     before = [Exact(*part).trimmed() for part in parts[:3]]
-    room = [Exact(before[0].digits.copy()), *(e.widened(e.low - 3, e.low + e.digits.shape[-1] + 3) for e in before[1:])]
+    room = [Exact(before[0].digits.copy()), *(e.with_spare_digits(3) for e in before[1:])]
     row = np.array(data.draw(st.lists(gappy, min_size=len(columns), max_size=len(columns))))
     code, sign = data.draw(st.integers(0, n_classes - 1)), data.draw(st.sampled_from([1, -1]))
     state = (room[0].digits[..., 0], room[1].digits, room[1].low, room[2].digits, room[2].low)
@@ -160,7 +160,7 @@ def test_counting_a_row_in_place(seed, sign, strange, wide):
     row = np.where(rng.random(4) < 0.3, np.nan, rng.poisson(3, 4).astype(float))
     row[0] = -0.5 if strange else 2.0**53 if wide else row[0]
     terms = np.array([math.lgamma(v + 1) if v >= 0 else v for v in row])
-    logs = Exact.of(rng.random((4, 3))).widened(-5, 3)
+    logs = Exact.of(rng.random((4, 3))).with_spare_digits(3)
     both = [(n.copy(), x.copy(), logs.digits.copy()) for _ in range(2)]
     done = [module.add_event_row(*own, logs.low, row, terms, 1, sign) for module, own in zip(SIDES, both, strict=True)]
     assert done[0] == done[1] == (not strange)

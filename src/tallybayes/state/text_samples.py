@@ -133,15 +133,10 @@ class TextSamples:
 
     def merge(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
-        parts = {
-            name: [sample for sample in (self.get(name), other.get(name)) if sample] for name in {*self._of, *other._of}
-        }
-        return TextSamples(
-            {
-                name: samples[0] if len(samples) == 1 else DocumentSample.merge(samples)
-                for name, samples in parts.items()
-            }
-        )
+        result = TextSamples(self._of | other._of)
+        for name in self._of.keys() & other._of.keys():
+            result._of[name] = DocumentSample.merge([self._of[name], other._of[name]])
+        return result
 
     def only(self, names: Iterable[str]) -> TextSamples:
         """The samples of some columns."""

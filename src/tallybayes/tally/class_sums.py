@@ -105,11 +105,11 @@ class Sums(Tally):
         if sign > 0:
             return
         impossible = np.any([n.negative() for n in rows], axis=0)
-        empty = ~np.any([n.nonzero() for n in rows], axis=0)
+        there = np.any([n.nonzero() for n in rows], axis=0)
         for name in set(self.statistics) - set(self.counts):
-            impossible |= empty & self[name].nonzero()
+            impossible |= ~there & self[name].nonzero()
         if not impossible.any() and "xx" in self.statistics:
-            impossible |= self._negative_variance()
+            impossible |= self._negative_variance(there)
         if impossible.any():
             feature = int(np.argwhere(impossible)[0][0])
             raise ForgetError(
@@ -117,14 +117,14 @@ class Sums(Tally):
                 column=self.features[feature],
             )
 
-    def _negative_variance(self) -> Booleans:
-        """Where n * xx < x * x. Only sums that are close in floating point are compared exactly."""
+    def _negative_variance(self, there: Booleans) -> Booleans:
+        """Where there are rows and n * xx < x * x. Only sums that are close in floating point are compared exactly."""
         n, x, xx = (self[name] for name in ("n", "x", "xx"))
-        suspicious = np.ones(n.shape, bool)
-        if n.is_whole and max(abs(x.low), abs(xx.low)) < 12:  # within the range of doubles
+        suspicious = there
+        if max(abs(numbers.low) for numbers in (n, x, xx)) < 12:  # within the range of doubles
             with np.errstate(over="ignore", invalid="ignore"):
-                ratio = n.floats() * _approximate(xx) - _approximate(x) ** 2
-                suspicious = ~(ratio > 1e-9 * _approximate(x) ** 2)
+                size, total, squares = map(_approximate, (n, x, xx))
+                suspicious = there & ~(size * squares - total**2 > 1e-9 * total**2)
         negative = np.zeros(n.shape, bool)
         for index in zip(*np.nonzero(suspicious), strict=True):
             count, s, ss = (int(part[index].integers()) for part in (n, x, xx))
@@ -143,20 +143,11 @@ class Sums(Tally):
             total = total + self[name]
         return total
 
-    def same(self, other: Sums) -> bool:
-        """Whether the sums are equal; columns without any row do not matter."""
-        a, b = self._trim(), other._trim()
-        return a.features == b.features and a.statistics == b.statistics
-
-    def _trim(self) -> Sums:
+    def arrays(self) -> Arrays:
+        """The sums by name, (columns, classes) each, of the columns that have any rows."""
         there = np.any([s.nonzero().any(axis=1) for s in self.statistics.values()], axis=0)
         features = tuple(name for name, here in zip(self.features, there, strict=True) if here)
-        return self._map_statistics(lambda numbers: numbers[there].trimmed(), features)
-
-    def arrays(self) -> Arrays:
-        """The sums by name, (columns, classes) each."""
-        trimmed = self._trim()
-        return Arrays(trimmed.features, trimmed.statistics)
+        return Arrays(features, {name: numbers[there].trimmed() for name, numbers in self.statistics.items()})
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, n_classes: int, like: Sums) -> Sums:
@@ -168,24 +159,10 @@ class Sums(Tally):
             check_amounts(result[name], name)
         result._check_reach()
         try:
-            if not result._plainly_possible():
-                result.check(-1)
+            result.check(-1)
         except ForgetError as error:
             raise ValueError(f"column {error.column!r}: sums that no rows have") from error
         return result
-
-    def _plainly_possible(self) -> bool:
-        """A quick check in floating point that rows can have these sums; `check` is exact, and slow."""
-        there = np.any([self[name].nonzero() for name in self.counts], axis=0)
-        if any((~there & numbers.nonzero()).any() for numbers in self.statistics.values()):
-            return False
-        if "xx" not in self.statistics:
-            return True
-        if max(abs(numbers.low) for numbers in self.statistics.values()) >= 12:  # beyond the range of doubles
-            return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            n, x, xx = (_approximate(self[name]) for name in ("n", "x", "xx"))
-            return bool((~there | (n * xx - x * x > 1e-9 * x * x)).all())
 
     def _check_reach(self) -> None:
         """Raise if sums of squares of doubles, or of counts, are too large for the number of rows."""

@@ -17,9 +17,9 @@ from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.axis import merge_keys, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.tally.entry_store import CLASS_BITS, EntryStore, EntryTable, entries_from_arrays, entry_arrays
-from tallybayes.tally.exact import Exact, check_counts, check_totals, require
+from tallybayes.tally.exact import Exact, check_counts, require
 from tallybayes.tally.key_index import in_order
-from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
+from tallybayes.tally.tally import Arrays, Commit, Tally
 from tallybayes.tally.vocabulary import BAG_KINDS, not_learned
 
 __all__ = ["Counts"]
@@ -318,10 +318,6 @@ class Counts(Tally):
 
     # The model file
 
-    def same(self, other: Counts) -> bool:
-        """Whether the sums are equal."""
-        return self.n_classes == other.n_classes and same_arrays(self.arrays(), other.arrays())
-
     def arrays(self) -> Arrays:
         """Keys, classes and amounts of the columns that have counts."""
         return self.arrays_of(tuple(name for name in self.features if self.n_keys(name)))
@@ -348,10 +344,7 @@ class Counts(Tally):
     def from_arrays(cls, arrays: Arrays, n_classes: int, like: Counts) -> Counts:
         """Counts that rows can have, or a ValueError."""
         features, keys, totals = arrays.features, arrays.keys["keys"], arrays.sums["totals"]
-        require(totals.shape == (len(features), n_classes), "one total for each column and class")
         owner, table = entries_from_arrays(arrays, BAG_KINDS, n_classes)
-        groups = owner[table.slots] * n_classes + table.classes
-        check_totals(totals.reshaped(len(features) * n_classes), table.sums[_AMOUNTS], groups)
         result = cls(features, n_classes)
         result._add_keys([(features[i], key) for i, key in zip(owner.tolist(), keys, strict=True)])
         ends = arrays.places["key_ends"].tolist()

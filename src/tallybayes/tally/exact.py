@@ -23,7 +23,6 @@ from tallybayes.kernels.digits import carry, integers
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
 _MASK = np.int64(0xFFFFFFFF)
-_FEW_NUMBERS = 4096  # numbers that are looked at in one copy
 _PLACES = 128  # digits in a file lie between these places: a square times a weight needs -101 to 98
 
 
@@ -56,16 +55,6 @@ def check_totals(totals: Exact, amounts: Exact, groups: Integers) -> None:
     used, position = np.unique(groups, return_inverse=True)
     require(len(used) == np.count_nonzero(totals.nonzero()), "totals that are not those of the counts")
     require(totals[used] == amounts.grouped(position, len(used)), "totals that are not the sums of the counts")
-
-
-def _none_negative(*arrays: Integers) -> bool:
-    """Whether no number in arrays of one shape is below 0; large arrays are read without a copy."""
-    if arrays[0].size > _FEW_NUMBERS:
-        return all(array.min() >= 0 for array in arrays)
-    first, *others = arrays
-    for other in others:
-        first = first | other
-    return not np.count_nonzero(first < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,10 +203,9 @@ class Exact:
         if self.is_whole and other.is_whole:
             a, b = self.digits, other.digits
             total = a + b if sign > 0 else a - b
-            if _none_negative(a, b, total):  # mostly, as these are counts
-                return Exact(total)
-            wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
-            if not wrapped.any():
+            wrapped = (b if sign > 0 else ~b) ^ total  # negative where the sum has left the range of 64 bits
+            wrapped &= a ^ total
+            if wrapped.min(initial=0) >= 0:
                 return Exact(total)
         mine, theirs = self.wide(), other.wide()
         low, high = min(mine.low, theirs.low), max(part.low + part.digits.shape[-1] for part in (mine, theirs))
@@ -245,16 +233,10 @@ class Exact:
         digits[..., self.low - low : self.low - low + self.digits.shape[-1]] = self.digits
         return digits
 
-    def widened(self, low: int, high: int) -> Exact:
-        """The same numbers with room for digits from place low to high."""
-        wide = self.wide()
-        low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
-        return Exact(wide._window(low, high), low)
-
     def with_spare_digits(self, room: int) -> Exact:
         """A copy of the numbers with room for more digits on either side."""
         wide = self.trimmed().wide()
-        return wide.widened(wide.low - room, wide.low + wide.digits.shape[-1] + room)
+        return Exact(wide._window(wide.low - room, wide.low + wide.digits.shape[-1] + room), wide.low - room)
 
     def trimmed(self) -> Exact:
         """The shortest form of these numbers, which is unique: equal numbers have equal bytes."""

@@ -241,16 +241,6 @@ class Grid(Tally):
         total = self.amounts.grouped(self.owner * self.n_classes + self.klass, n)
         return total.reshaped(len(self.features), self.n_classes)
 
-    def same(self, other: Grid) -> bool:
-        """Whether the sums are equal: same cells, same amounts, same levels where there are any rows."""
-        if not (np.array_equal(self.cell, other.cell) and np.array_equal(self.klass, other.klass)):
-            return False
-        return (
-            [self.features[i] for i in self.owner] == [other.features[i] for i in other.owner]
-            and np.array_equal(self.levels[self.owner], other.levels[other.owner])
-            and self.amounts == other.amounts
-        )
-
     def arrays(self) -> Arrays:
         """Levels and entries of each column; also amounts per (column, class), which limit the memory of reading."""
         in_use = np.flatnonzero(np.bincount(self.owner)).tolist()

@@ -19,7 +19,7 @@ from tallybayes.arrays.column import Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.exact import Exact, require
 
-__all__ = ["Arrays", "Commit", "Tally", "check_ends", "plain", "same_arrays"]
+__all__ = ["Arrays", "Commit", "Tally", "check_ends", "plain"]
 
 Commit = Callable[[], None]
 
@@ -52,16 +52,6 @@ class Arrays:
 
 _PLAIN: dict[type, Callable[[Any], Any]] = {str: str.__str__, int: int.__index__, float: float.__float__}
 _SCALARS = (np.bool_, np.integer, np.floating, np.str_, np.bytes_)
-
-
-def same_arrays(a: Arrays, b: Arrays) -> bool:
-    """Whether two tallies have the same sums, given as arrays."""
-    return (
-        a.features == b.features
-        and a.keys == b.keys
-        and all(a.sums[name] == b.sums[name] for name in a.sums)
-        and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
-    )
 
 
 def plain(key: Key) -> Key:
@@ -121,10 +111,6 @@ class Tally(ABC):
         """Rows (or their weight) with a value, per column and class: never more than the rows of the class."""
 
     @abstractmethod
-    def same(self, other: Self) -> bool:
-        """Whether the sums are equal; columns, keys and entries without any count do not matter."""
-
-    @abstractmethod
     def arrays(self) -> Arrays:
         """The sums as named arrays, in canonical form."""
 
@@ -135,6 +121,17 @@ class Tally(ABC):
 
         `like` is an empty tally of the same family: it defines which sums are expected.
         """
+
+    def same(self, other: Self) -> bool:
+        """Whether the sums are equal; columns, keys and entries without any count do not matter."""
+        a, b = self.arrays(), other.arrays()
+        return (
+            self.n_classes == other.n_classes
+            and a.features == b.features
+            and a.keys == b.keys
+            and a.sums == b.sums
+            and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
+        )
 
     def pooled(self) -> Self:
         """The sums over all classes, as if they were one."""

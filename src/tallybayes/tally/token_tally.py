@@ -23,9 +23,9 @@ from tallybayes.tally.entry_store import (
     entries_from_arrays,
     entry_arrays,
 )
-from tallybayes.tally.exact import Exact, check_totals, require
+from tallybayes.tally.exact import Exact, require
 from tallybayes.tally.key_index import POOLED, LexiconIndex
-from tallybayes.tally.tally import Arrays, Commit, Tally, same_arrays
+from tallybayes.tally.tally import Arrays, Commit, Tally
 from tallybayes.tally.vocabulary import BAG_KINDS, Vocabulary
 
 __all__ = ["TokenTally"]
@@ -132,10 +132,6 @@ class TokenTally(Tally):
         """A vocabulary for a new column."""
         return Vocabulary.empty(self.model.index.with_keys(()), self.n_classes, self.model.store.kinds)
 
-    def same(self, other: TokenTally) -> bool:
-        """Whether the sums are equal."""
-        return self.n_classes == other.n_classes and same_arrays(self.arrays(), other.arrays())
-
     # The model file
 
     @property
@@ -176,12 +172,7 @@ class TokenTally(Tally):
         lengths = Counts.from_arrays(arrays.without("lengths."), n_classes, like.lengths)
         require(all(type(key) is int and 0 <= key <= 2**53 for key in lengths.key_of), "lengths of bags")
         model_arrays = arrays.without(_BAG) if like._is_bag else arrays
-        owner, table = entries_from_arrays(model_arrays, like.model.store.kinds, n_classes)
-        if like._is_bag:
-            totals = model_arrays.sums["totals"]
-            require(totals.shape == (len(model_arrays.features), n_classes), "one total for each column and class")
-            groups = owner[table.slots] * n_classes + table.classes
-            check_totals(totals.reshaped(len(model_arrays.features) * n_classes), table.sums["amounts"], groups)
+        _, table = entries_from_arrays(model_arrays, like.model.store.kinds, n_classes)
         result = cls({}, lengths, like.model, like.limit)
         key_ends = model_arrays.places["key_ends"].tolist()
         for name, first, last in zip(model_arrays.features, [0, *key_ends], key_ends, strict=False):

@@ -43,10 +43,10 @@ from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.families.tokens.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.tokens.text_options import check_key, check_text_options, stop_words, strength
-from tallybayes.families.tokens.text_predictive import TextPredictive
 from tallybayes.families.tokens.text_variant import choose
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.token_predictive import TextPredictive
 from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.tally import Exact, TokenTally, Vocabulary
 from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryStore, EntryTable
@@ -315,11 +315,10 @@ class Text(TokenFamily):
     def options(self) -> TokenOptions:
         """Its options for scoring; defaults for those that are still to be selected."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
+        if self.tf == "auto":
+            options["tf"] = "log" if self.variant == "auto" else "count"
         if self.variant == "auto":
-            options |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
-        elif self.tf == "auto":
-            options["tf"] = "count"
-        options["tf"] = options["tf"] if self.tf == "auto" else self.tf
+            options |= {"variant": "counts", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
         return TokenOptions(**options)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:

@@ -14,9 +14,8 @@ from tallybayes.arrays.column import Bag, Column
 from tallybayes.families.family import Codes32, Family, Floats, Score
 from tallybayes.families.shrinkage import dirichlet_evidence_of, log_gamma
 from tallybayes.families.tokens.bag_leave_one_out import bag_score
-from tallybayes.families.tokens.token_options import TokenOptions
+from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_predictive import TokenPredictive
-from tallybayes.families.tokens.token_scales import TokenScales
 from tallybayes.tally import TokenTally
 
 __all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +30,14 @@ from tallybayes.arrays.column import Bag, Key
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group
-from tallybayes.families.tokens.scored_bags import Absence, score_bags
-from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
-from tallybayes.families.tokens.token_scales import TokenScales, balance, inverse_frequency, multiply_totals
+from tallybayes.families.tokens.token_options import (
+    KIND_OF,
+    TokenOptions,
+    TokenScales,
+    balance,
+    inverse_frequency,
+    multiply_totals,
+)
 from tallybayes.kernels.densities import laplace
 from tallybayes.tally import Vocabulary
 
@@ -56,6 +62,36 @@ def integer_amounts(bag: Bag) -> Integers32:
     return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class Absence:
+    """What absent tokens contribute to the scores."""
+
+    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
+    n_certain: Floats  # (classes,): how many tokens have probability 1
+    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
+
+
+def score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: Absence | None = None) -> Score:
+    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
+
+    `indices` are the rows of the table for the tokens of the bags.
+    """
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        here = None if bag.present is None else bag.present[start:stop]
+        if absence is not None:
+            out[start:stop][slice(None) if here is None else here] += absence.log_none
+        kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
+        if absence is not None and absence.certain is not None:
+            hits = np.zeros((stop - start, out.shape[1]))
+            ends, ones = bag.indptr[start : stop + 1], None if amounts is None else (amounts != 0).astype(np.float64)
+            kernels.active.add_bags(ends, indices, ones, absence.certain, hits, 0, stop - start)
+            lacking = hits < absence.n_certain
+            out[start:stop][lacking if here is None else lacking & here[:, None]] = -np.inf
+
+    return score
+
+
 class TokenWeights:
     """The weights of the tokens of one column, derived from its sums. n_rows: rows per class, (classes,)."""
 
@@ -67,37 +103,33 @@ class TokenWeights:
         self.n_rows, self.options, self.k, self._held = n_rows, options, k, held
         self.is_presence = options.variant == "presence"
         self.kind = "documents" if self.is_presence else KIND_OF[options.tf]
-        self._all: Floats | None = None
         self.weight = 1.0  # of the column
         self._corrections: tuple[Slots, Floats] | None = None  # slots in order, and what is added to their weights
-        self._scoring: Floats | None = None
         self._n_scored = 0
 
     def with_weight(self, weight: float) -> TokenWeights:
         """The same with a column weight: scores are multiplied by it."""
-        result = copy(self)
-        result.weight, result._scoring = weight, None
-        return result
+        return self._changed(weight=weight)
 
     def with_corrections(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
         """The same with corrections (tokens, classes) added to the weights of some tokens."""
         slots = self.words.index.find(tokens)
         used = np.flatnonzero(self.words.store.has(slots))
         used = used[np.argsort(slots[used])]
+        return self._changed(_corrections=(slots[used], corrections[used]))
+
+    def _changed(self, **changes: Any) -> TokenWeights:
+        """A copy with other values, and a table of its own."""
         result = copy(self)
-        result._corrections, result._scoring = (slots[used], corrections[used]), None
+        result.__dict__.pop("_table", None)
+        result.__dict__.update(changes)
         return result
 
     # Weights
 
-    def of(self, slots: Slots | None = None) -> Floats:
-        """The weights of slots, (slots, classes), of all slots if none are given; 0 for tokens without counts."""
-        if slots is not None:
-            return self._weights(self.words.rows(self.kind, slots), slots)
-        weights = self._all
-        if weights is None:
-            self._all = weights = self._all_weights()
-        return weights
+    def of(self, slots: Slots) -> Floats:
+        """The weights of slots, (slots, classes); 0 for tokens without counts."""
+        return self._weights(self.words.rows(self.kind, slots), slots)
 
     @cached_property
     def scales(self) -> TokenScales:
@@ -150,30 +182,6 @@ class TokenWeights:
             weights = weights * self.scales.scale
         return weights * factor if self.options.idf else weights
 
-    def _all_weights(self) -> Floats:
-        words = self.words
-        if not self.options.needs_all and not self.is_presence and 0 < self.k < np.inf and words.n_keys:
-            return self._plain_weights()
-        return self.of(np.arange(words.n_slots))
-
-    def _plain_weights(self) -> Floats:
-        """The same as `_weights` of all tokens, with logarithms only of the entries in use."""
-        words, table = self.words, self.words.store.table()
-        slot, klass, n = table.slots, table.classes, words.floats(self.kind)
-        total = words.total(self.kind)
-        if self.options.variant == "complement":
-            whole = np.bincount(slot, n, words.n_slots)  # in the order of the classes, as in `over_classes`
-            log_total = np.log(total.sum() - total + self.k * words.n_keys)
-            weights = log_total - np.log(whole + self.k)[:, None]
-            weights[slot, klass] = log_total[klass] - np.log(np.maximum(whole[slot] - n, 0.0) + self.k)
-        else:
-            log_total = np.log(total + self.k * words.n_keys)
-            weights = np.repeat((np.log(self.k) - log_total)[None], words.n_slots, axis=0)
-            weights[slot, klass] = np.log(n + self.k) - log_total[klass]
-        if words.n_keys < words.n_slots:
-            weights[words.store.live == 0] = 0.0
-        return np.asarray(weights)
-
     def _often(self) -> Booleans:
         """Which slots have a name and enough counts."""
         words = self.words
@@ -186,11 +194,12 @@ class TokenWeights:
         """Log probability that a row has a token and that it does not, (tokens, classes), from rows with it."""
         return laplace(n, self.n_rows, self.k, 2), laplace(np.maximum(self.n_rows - n, 0.0), self.n_rows, self.k, 2)
 
-    def _absence(self, slots: Slots | None) -> Absence:
-        """The score of a row without any token, and which tokens of slots all rows of a class have had."""
+    @cached_property
+    def _no_token(self) -> tuple[Floats, Floats]:
+        """The score of a row without any token, but for tokens that all rows of a class have had, and how many."""
         words, rows = self.words, self.n_rows
         klass, n = words.named_entries("documents")
-        n_keys = len(words.named()) if words.has_pooled() else words.n_keys
+        n_keys = len(words.named())
         if self.options.min_count > 1:
             often, slot = self._often(), words.store.table().slots
             kept = often[slot[slot != words.index.pooled_slot]]
@@ -199,13 +208,16 @@ class TokenWeights:
         certain = np.isinf(seen)
         total = by_group(klass, np.where(certain, 0.0, seen), len(rows))
         n_never = n_keys - np.bincount(klass, minlength=len(rows))
-        log_none = total + n_never * laplace(rows, rows, self.k, 2)
         n_certain = np.bincount(klass, weights=certain, minlength=len(rows)).astype(np.float64)
-        log_none = log_none * self.weight
+        return total + n_never * laplace(rows, rows, self.k, 2), n_certain
+
+    def _absence(self, slots: Slots) -> Absence:
+        """What absent tokens contribute, for bags that have tokens of slots."""
+        log_none, n_certain = self._no_token
         if not n_certain.any():
-            return Absence(log_none, n_certain, None)
-        documents = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
-        return Absence(log_none, n_certain, np.isinf(self.log_presence(documents)[1]).astype(np.float64))
+            return Absence(log_none * self.weight, n_certain, None)
+        log_no = self.log_presence(self.words.rows("documents", slots))[1]
+        return Absence(log_none * self.weight, n_certain, np.isinf(log_no).astype(np.float64))
 
     # Scores
 
@@ -232,50 +244,32 @@ class TokenWeights:
 
     def bind(self, bag: Bag) -> Score:
         """Get ready to score bags."""
-        bag, index = bag.expanded(), self.words.index
-        if index.lexicon is not None or len(bag.indices) < len(bag.keys):
-            return self.bind_known(self.known(bag))
-        table, slots = self._table(None), index.find(bag.keys)
-        slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
-        weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
-        if not self.is_presence:
-            return score_bags(bag, bag.indices, bag.amounts, weights)
-        amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)
-        return score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
+        return self.bind_known(self.known(bag))
 
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""
-        indices, slots, used = bag.indices, None, self._used
-        size = self.words.n_slots if used is None else len(used[0])
-        self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
-        if self._scoring is None and self._n_scored * _TIMES_FEWER < size:
-            slots, indices = distinct_numbers(indices, self.words.n_slots)
-        elif used is not None:
-            slots, indices = used[0], used[1][indices]
-        table = self._table(slots)
-        amounts = self._amounts(bag) if not self.options.has_caps else self.weights_and_amounts(bag, indices, slots)[1]
+        amounts, (slots, place) = self._amounts(bag), self._used
+        indices: Indices
+        self._n_scored += len(bag.indices)  # small batches after each other pay for the whole table, too
+        if self.options.has_caps or ("_table" not in vars(self) and self._n_scored * _TIMES_FEWER < len(slots)):
+            slots, indices = distinct_numbers(bag.indices, self.words.n_slots)
+            table, amounts = self.weights_and_amounts(bag, indices, slots)
+            table = table * self.weight
+        else:
+            indices, table = bag.indices if place is None else place[bag.indices], self._table
         return score_bags(bag, indices, amounts, table, self._absence(slots) if self.is_presence else None)
 
-    def _table(self, slots: Slots | None) -> Floats:
-        """What amounts of tokens are multiplied with: weights in the unit of amounts, times that of the column."""
-        is_whole = slots is None or (self._used is not None and slots is self._used[0])
-        if is_whole and self._scoring is not None:
-            return self._scoring
-        is_shared = slots is None and self._corrections is None and self._all is not None
-        is_plain = slots is None and self._corrections is None and not is_shared
-        table = self._all_weights() if is_plain else self._corrected_weights(slots)
-        if (factor := self._unit * self.weight) != 1.0:
-            table = np.multiply(table, factor, out=None if is_shared else table)
-        if is_whole:
-            self._scoring, self._all = table, None  # one table is enough
-        return table
+    @cached_property
+    def _table(self) -> Floats:
+        """What amounts of tokens are multiplied with, of all slots in use."""
+        return self._scored_weights(self._used[0]) * self.weight
 
     @cached_property
-    def _used(self) -> tuple[Slots, Integers32] | None:
-        """The slots in use and where each is among them, if most tokens are counted but not scored."""
+    def _used(self) -> tuple[Slots, Integers32 | None]:
+        """The slots of the table, and where each slot is in it: those in use, if most tokens are not scored."""
         words = self.words
         if words.index.lexicon is None or words.n_keys * _TIMES_FEWER >= words.n_slots:
-            return None
+            return np.arange(words.n_slots), None
         used = np.flatnonzero(words.store.live)
         place = np.zeros(words.n_slots, np.int32)
         place[used] = np.arange(len(used))
@@ -286,25 +280,19 @@ class TokenWeights:
         """The unit of amounts."""
         return 2.0**-30 if self.options.tf == "log" and not self.is_presence else 1.0
 
-    def _corrected_weights(self, slots: Slots | None) -> Floats:
-        """The weights of slots with their corrections."""
+    def _scored_weights(self, slots: Slots) -> Floats:
+        """The weights of slots with their corrections, in the unit of amounts."""
         weights = self.of(slots)
-        if self._corrections is None:
-            return weights
-        corrected, rows = self._corrections
-        if slots is None:
-            weights = weights.copy()
-            weights[corrected] += rows
-            return weights
-        place = np.searchsorted(corrected, slots)
-        there = np.append(corrected, -2)[place] == slots
-        weights[there] += rows[place[there]]  # made for this call
-        return weights
+        if self._corrections is not None:
+            corrected, rows = self._corrections
+            place = np.searchsorted(corrected, slots)
+            there = np.append(corrected, -2)[place] == slots
+            weights[there] += rows[place[there]]
+        return weights * self._unit
 
-    def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
+    def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
-        weights, amounts = self._corrected_weights(slots), self._amounts(bag)
-        weights = weights * self._unit if self._unit != 1.0 else weights
+        weights, amounts = self._scored_weights(slots), self._amounts(bag)
         return weights, self._cap_amounts(bag, indices, amounts, weights) if self.options.has_caps else amounts
 
     def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:
