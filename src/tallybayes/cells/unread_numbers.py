@@ -44,7 +44,8 @@ class UnreadNumbers:
     def warn(self) -> None:
         """Warn about the cells that were counted, and start again."""
         for column, counts in self._counts.items():
-            text = not_numbers(counts.total(), dict(counts.most_common()))
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))  # however rows came in batches
+            text = not_numbers(counts.total(), dict(ordered))
             where = f"; the first is in {self._places[column]}" if column in self._places else ""
             self.warn_of_doubts(column, [Doubt(text + where, None)])
         self._counts, self._places = {}, {}

@@ -2,15 +2,15 @@ r"""CSV read by Arrow in blocks of whole lines, several blocks at once.
 
 Arrow needs half of DuckDB's time, but does not say which line is wrong, and takes some lines for rows that DuckDB
 refuses. So it reads only blocks that both read alike: several columns, all lines ending in \n or all in \r\n, quotes
-only around whole cells and closed (`LineFacts` of the block). At another block, at the first cell that is not of the
-type asked for, and at lines with more or fewer cells it stops with an error; then DuckDB goes on.
+only around whole cells and closed (`LineFacts` of the block). At another block, and at lines with more or fewer cells,
+it stops with an error; then DuckDB goes on. A block with a cell that is not of the type asked for is read as text.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ import pyarrow as pa
 from tallybayes.arrays.chunks import ahead
 from tallybayes.cells.arrow import combine_chunks
 from tallybayes.io.formats.delimited_text import DelimitedText
-from tallybayes.io.formats.duckdb_format import AskedColumn
+from tallybayes.io.formats.duckdb_format import ARROW_TYPES, CastType
 from tallybayes.io.formats.line_facts import LineFacts
 
 __all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
@@ -33,7 +33,6 @@ LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherw
 
 _SHORT = 2**12  # bytes that are counted faster without NumPy
 _LINES = 100  # read before it is checked whether one of them is too long
-_TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
 
@@ -46,12 +45,12 @@ class CsvBlocks:
     """The rows of a file of text.
 
     null_words: cells that are null, as they are written in the file.
-    cleaned: a column of text without what cannot be a value of another type.
+    n_bytes: about how many a block has.
     """
 
     text: DelimitedText
     null_words: Sequence[str]
-    cleaned: Callable[[Any], Any]
+    n_bytes: int
 
     @property
     def are_divided(self) -> bool:
@@ -59,13 +58,13 @@ class CsvBlocks:
         dialect = self.text.dialect
         return len(self.text.names) > 1 and (dialect.delimiter + (dialect.quote or "")).isascii()
 
-    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Generator[Any]:
-        """The columns that are asked for, in blocks of about n_bytes.
+    def batches(self, names: Sequence[str], casts: Mapping[str, CastType | None] | None = None) -> Generator[Any]:
+        """Some columns, block by block, as text; those with a cast as its type, in blocks where all cells are of it.
 
         Raises pyarrow.ArrowInvalid at what cannot be read.
         """
         with self._opened() as (file, row_end):
-            for end, batch in ahead(partial(self._read, asked), self._blocks(file, n_bytes)):
+            for end, batch in ahead(partial(self._read, names, casts or {}), self._blocks(file)):
                 row_end = row_end or end
                 if end not in (row_end, b""):
                     raise UnusualLines("lines that end in another way than those before")
@@ -85,7 +84,7 @@ class CsvBlocks:
                 n_lines += not is_open
         if not lines:
             return None
-        end, batch = self._read([AskedColumn(name) for name in self.text.names], b"".join(lines))
+        end, batch = self._read(self.text.names, {}, b"".join(lines))
         return batch if batch.num_rows == n_lines and (not row_end or end in (row_end, b"")) else None
 
     @contextmanager
@@ -100,9 +99,9 @@ class CsvBlocks:
                 raise UnusualLines("names of columns that have several lines")
             yield file, facts.row_end or b""
 
-    def _blocks(self, file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+    def _blocks(self, file: IO[bytes]) -> Iterator[bytes]:
         """Blocks of whole lines; a line that ends within quotes is continued by the next one."""
-        while block := _whole_lines(file, n_bytes):
+        while block := _whole_lines(file, self.n_bytes):
             parts, n_more = [block], 0
             is_open = self._has_odd_quotes(block)
             while is_open and n_more <= LONGEST_LINE and (line := _line(file)):
@@ -122,12 +121,17 @@ class CsvBlocks:
     def _quote(self) -> bytes:
         return (self.text.dialect.quote or "").encode()
 
-    def _read(self, asked: Sequence[AskedColumn], block: bytes) -> tuple[bytes, Any]:
+    def _read(self, names: Sequence[str], casts: Mapping[str, CastType | None], block: bytes) -> tuple[bytes, Any]:
         """How the lines of a block end, and its columns."""
         facts = self._look_at(block)
         if self.text.stored_as == "iso8859-1" and not block.isascii():
             block = block.decode("iso8859-1").encode()
-        return facts.row_end or b"", self._batch(asked, block, facts.has_long_cells)
+        try:
+            return facts.row_end or b"", self._batch(names, casts, block, facts.has_long_cells)
+        except pa.ArrowInvalid:
+            if not casts:
+                raise
+        return facts.row_end or b"", self._batch(names, {}, block, facts.has_long_cells)
 
     def _look_at(self, block: bytes) -> LineFacts:
         """The facts about lines that are read alike by Arrow and DuckDB."""
@@ -139,12 +143,12 @@ class CsvBlocks:
             raise UnusualLines("a long line")
         return facts
 
-    def _batch(self, asked: Sequence[AskedColumn], block: bytes, has_long_cells: bool) -> Any:
-        """The columns of a block; those that are asked for as text too are cast from it."""
+    def _batch(
+        self, names: Sequence[str], casts: Mapping[str, CastType | None], block: bytes, has_long_cells: bool
+    ) -> Any:
+        """The columns of a block."""
         from pyarrow import csv
 
-        texts = {column.name for column in asked if column.type is None}
-        read_as = {column.name: _TYPES[None if column.name in texts else column.type] for column in asked}
         places = {name: f"f{i}" for i, name in enumerate(self.text.names)}
         dialect = self.text.dialect
         table = csv.read_csv(
@@ -154,22 +158,15 @@ class CsvBlocks:
                 delimiter=dialect.delimiter, quote_char=dialect.quote or False, newlines_in_values=has_long_cells
             ),
             csv.ConvertOptions(
-                column_types={places[name]: kind for name, kind in read_as.items()},
-                include_columns=[places[name] for name in read_as],
+                column_types={places[name]: ARROW_TYPES[casts.get(name)] for name in names},
+                include_columns=[places[name] for name in names],
                 null_values=list(self.null_words),
                 strings_can_be_null=True,
                 true_values=_TRUE,
                 false_values=_FALSE,
             ),
         )
-        read = {name: combine_chunks(table[places[name]]) for name in read_as}
-        columns = [
-            read[column.name]
-            if _TYPES[column.type] == read_as[column.name]
-            else self.cleaned(read[column.name]).cast(_TYPES[column.type])
-            for column in asked
-        ]
-        return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
+        return pa.record_batch([combine_chunks(table[places[name]]) for name in names], names=list(names))
 
 
 def _line(file: IO[bytes]) -> bytes:

@@ -12,7 +12,7 @@ import bisect
 import contextlib
 import itertools
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +26,10 @@ from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
-from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks, UnusualLines
+from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
 from tallybayes.io.formats.delimited_text import DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
-from tallybayes.io.formats.duckdb_format import AskedColumn, DuckDBFormat, Faults, line_in
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.io.formats.text_copy import LineMap
@@ -119,39 +119,31 @@ class Delimited(DuckDBFormat):
 
     def _blocks(self) -> CsvBlocks | None:
         """The file for Arrow's reader; None if its rows are not of several cells."""
-        blocks = CsvBlocks(self.text, self._null_words, self.words.clean)
+        blocks = CsvBlocks(self.text, self._null_words, int(np.clip(_BLOCKS // n_threads(), *_BLOCK)))
         return blocks if blocks.are_divided else None
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
         self._keeps_words = keep
-        tables = self._tables(self.wanted_kinds(wanted), keep=keep, bad=bad)
+        tables = self._tables(self.wanted_columns(wanted), keep=keep, bad=bad)
         return tables if bad is None or not keep else self._with_rejected(tables, bad)
 
-    def _tables(self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+    def _tables(self, columns: Sequence[WantedColumn], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The rows as Arrow reads them, and from where it stops on as DuckDB does."""
-        n_rows, look = 0, False
-
-        def counted(batches: Iterator[Any]) -> Iterator[Any]:
-            nonlocal n_rows
-            for batch in batches:
-                yield batch
-                n_rows += batch.num_rows
-
-        selection = self.selection(kinds, keep=keep)
-        if (batches := self._quick_batches(selection.asked)) is not None:
+        n_rows = 0
+        names = list(self.expressions) if keep else [column.name for column in columns]
+        may_cast = not keep and not self.words.numbers  # numbers may mean a missing value
+        casts = {column.name: column.cast for column in columns if may_cast and column.cast not in (None, "EITHER")}
+        if (blocks := self._blocks()) is not None:
             try:
-                yield from self.read(selection, counted(batches), bad)
+                for batch in blocks.batches(names, casts):
+                    table = Table(len(batch), {}, self.origin(n_rows), kept=pa.table(batch) if keep else None)
+                    yield self.read(table, columns, [batch[column.name] for column in columns], bad)
+                    n_rows += len(batch)
                 return
-            except (pa.ArrowException, OSError) as error:
-                look = n_rows > 0 and not isinstance(error, UnusualLines)  # the cell would stop DuckDB too
-        yield from self.tables_after(n_rows, kinds, keep=keep, bad=bad, look=look)
-
-    def _quick_batches(self, asked: Sequence[AskedColumn]) -> Generator[Any] | None:
-        """The columns as Arrow reads them; None if it might take a cell for another value than DuckDB does."""
-        are_words = self.words.numbers and any(column.type is not None for column in asked)  # numbers that mean missing
-        blocks = None if are_words or any(column.type == "EITHER" for column in asked) else self._blocks()
-        return None if blocks is None else blocks.batches(asked, int(np.clip(_BLOCKS // n_threads(), *_BLOCK)))
+            except (pa.ArrowException, OSError):
+                pass
+        yield from self.tables_after(n_rows, columns, keep=keep, bad=bad)
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
         """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
@@ -172,9 +164,9 @@ class Delimited(DuckDBFormat):
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
         known = [name for name in names if name in self.expressions]
-        if known and (batches := self._quick_batches([AskedColumn(name) for name in known])) is not None:
-            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(batches) as blocks:
-                return self._typed(self.values_among(blocks, known, n))
+        if known and (blocks := self._blocks()) is not None:
+            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(blocks.batches(known)) as batches:
+                return self._typed(self.values_among(batches, known, n))
         return self._typed(super().some(known, n, skip_bad=skip_bad))
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
@@ -206,10 +198,6 @@ class Delimited(DuckDBFormat):
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
         return result
 
-    def must_look(self) -> bool:
-        """Whether the words for missing values are among the cells."""
-        return self._keeps_words
-
     def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
         """The format that is wanted, unless another one was ordered; else that of the first rows of this file."""
         if isinstance(kind, NumberFormat):
@@ -225,12 +213,6 @@ class Delimited(DuckDBFormat):
     def _without_words(self, column: Any) -> Any:
         """A column without spaces around its cells, and null in place of the words for missing values."""
         return self.words.clean(column)
-
-    def _cell_to_cast(self, name: str) -> str:
-        """A cell without the words for missing values that are numbers, which could be cast."""
-        words = ", ".join(map(sql_text, self.words.numbers))
-        cell = self._cell(name)
-        return f"CASE WHEN trim({cell}) IN ({words}) THEN NULL ELSE {cell} END" if words else cell
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
