@@ -17,19 +17,24 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.unread_numbers import UnreadNumbers
+from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
-from tallybayes.io.formats.archive import archive_members, inside_archive, is_archive, member_of, opened_member
 from tallybayes.io.formats.arff import Arff, is_arff
-from tallybayes.io.formats.arrow_file import ArrowFile, is_arrow
 from tallybayes.io.formats.delimited import Delimited
-from tallybayes.io.formats.document_files import KINDS, DocumentFiles, combined, document_kind
+from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
 from tallybayes.io.formats.excel import Excel, is_workbook
 from tallybayes.io.formats.file_format import FileFormat, ReadOptions
-from tallybayes.io.formats.folder import Folder
-from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.input_file import (
+    InputFile,
+    archive_members,
+    inside_archive,
+    is_archive,
+    member_of,
+    opened_member,
+    without_compression_suffix,
+)
 from tallybayes.io.formats.json import Json
-from tallybayes.io.formats.relation import Database, Parquet, Sql, is_query
+from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
 from tallybayes.tables.source import HEAD, Kind, Progress, Source

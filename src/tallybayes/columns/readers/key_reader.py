@@ -24,9 +24,8 @@ from tallybayes.cells.key_form import KeyForm, to_key_type
 from tallybayes.columns.readers.raw_cells import unwrap
 from tallybayes.columns.readers.reader import ReadContext, Reader, check_column, check_facts
 from tallybayes.errors import DataError
-from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.raw_values import has_fraction, is_missing
 from tallybayes.tables.table import Raw
-from tallybayes.tables.whole_numbers import has_fraction
 from tallybayes.tally import Tally
 
 __all__ = ["INTEGERS", "SPAN", "KeyReader", "as_codes", "as_codes_like", "check_key", "text_codes"]

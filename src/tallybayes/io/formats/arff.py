@@ -26,9 +26,9 @@ from typing import IO, Any
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.errors import Described, FileError
 from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.delimited_text import LineMap
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
-from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Arff", "is_arff"]
 

@@ -23,16 +23,14 @@ from tallybayes.arrays.chunks import n_threads
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import NumberFormat, with_signs
-from tallybayes.cells.number_reading import NumberReading
+from tallybayes.cells.number_reading import NumberReading, as_found
 from tallybayes.errors import DataError, Described, TallyError, shorten
-from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
-from tallybayes.io.formats.delimited_text import DelimitedText
+from tallybayes.io.formats.delimited_text import DelimitedText, LineMap
 from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
-from tallybayes.io.formats.text_copy import LineMap
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
@@ -42,6 +40,7 @@ _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
+_KINDS: dict[Any, Kind] = {pa.bool_(): "flag", pa.int64(): "number", pa.float64(): "number"}
 
 
 class Delimited(DuckDBFormat):
@@ -230,8 +229,7 @@ class Delimited(DuckDBFormat):
         written = dict(zip(self.expressions, cells, strict=True))
         texts = {name: self._without_words(column) for name, column in written.items()}
         columns = self._typed(texts)
-        kinds = {name: inferred_kind(column) for name, column in columns.items()}
-        self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
+        self.inferred = {name: _KINDS[column.type] for name, column in columns.items() if column.type in _KINDS}
         n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
         return Table(
             len(cells[0]) if cells else 0,
@@ -244,13 +242,10 @@ class Delimited(DuckDBFormat):
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
-        texts = {
-            name: column for name, column in cells.items() if self.is_inferred(name) and not holds_booleans(column)
-        }
+        texts = {name: column for name, column in cells.items() if self.is_inferred(name)}
         options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
         self.readings |= detect_numbers(texts, **options)
-        inferred = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
-        return {**cells, **inferred}
+        return cells | {name: as_found(column, self.readings.get(name)) for name, column in texts.items()}
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""

@@ -2,10 +2,15 @@
 
 Encoding, delimiter and names are detected from the beginning of the file. How all of its lines end and how long they
 are is looked at only when a reader must know it (`line_facts`).
+
+Some files are copied first (`_copy_lines`), without comment lines and with one kind of line end: DuckDB takes a comment
+sign within a line for the start of a comment too, and loses cells where some lines end in a carriage return alone and
+others do not (seen with 2.0).
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import copy
 import io
@@ -21,12 +26,34 @@ from tallybayes.io.formats.encoding import table_encoding
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
 from tallybayes.io.formats.line_facts import LineFacts
-from tallybayes.io.formats.text_copy import LineMap, copy_lines
 
-__all__ = ["DelimitedText"]
+__all__ = ["DelimitedText", "LineMap"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
 _READABLE = ("utf-8", "utf-8-sig", "iso8859-1")  # encodings that are read without a copy of the file
+
+
+class LineMap:
+    """Line numbers of a copy to those of the original, so that errors name lines that the user can look at.
+
+    >>> lines = LineMap()
+    >>> lines.add(3, 5)  # the third line of the copy is the fifth of the original, and so on from there
+    >>> [lines.original(line) for line in (2, 3, 4)]
+    [2, 5, 6]
+    """
+
+    def __init__(self) -> None:
+        self._starts, self._offsets = [1], [0]
+
+    def add(self, line: int, original: int) -> None:
+        """From a line of the copy on, lines count from this line of the original; lines are added in order."""
+        if original - line != self._offsets[-1]:
+            self._starts.append(line)
+            self._offsets.append(original - line)
+
+    def original(self, line: int) -> int:
+        """The line of the original."""
+        return line + self._offsets[bisect.bisect_right(self._starts, line) - 1]
 
 
 class DelimitedText:
@@ -63,7 +90,7 @@ class DelimitedText:
     def _copy(self) -> None:
         """Read a copy from now on, without comments and with one kind of line end."""
         with self._opened("surrogateescape") as text:
-            path, self._original_lines = copy_lines(text, self.dialect, origin=self._original_lines)
+            path, self._original_lines = _copy_lines(text, self.dialect, origin=self._original_lines)
         self.file, self.stored_as = replace(InputFile.of(path), name=self.name), "utf-8"
         self.dialect = replace(self.dialect, skip=0)
         self._is_copy = True
@@ -159,3 +186,31 @@ class DelimitedText:
         head.file = replace(InputFile.of(path), name=self.name)
         head.__dict__.pop("line_facts", None)
         return head
+
+
+def _copy_lines(text: IO[str], dialect: Dialect, *, origin: LineMap) -> tuple[str, LineMap]:
+    r"""Copy lines to a file in UTF-8; return its path, and the lines of the original.
+
+    text: the file, opened with newline="" and errors="surrogateescape", so that bytes in another encoding are kept.
+    origin: the lines of what the file itself is a copy of.
+
+    >>> import io, pathlib
+    >>> text = io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n', newline="")
+    >>> path, lines = _copy_lines(text, Dialect(",", '"', "#", 0), origin=LineMap())
+    >>> pathlib.Path(path).read_text(), lines.original(1), lines.original(2)
+    ('a,b\n"x\n# y",3\n', 2, 4)
+    """
+    lines = LineMap()
+
+    def kept() -> Iterator[bytes]:
+        within, n_kept = False, 0
+        for number, line in enumerate(text, 1):
+            if number <= dialect.skip or (not within and dialect.comment and line.startswith(dialect.comment)):
+                continue
+            if dialect.quote is not None and line.count(dialect.quote) % 2:
+                within = not within
+            n_kept += 1
+            lines.add(n_kept, origin.original(number))
+            yield (line if within else line.rstrip("\r\n") + "\n").encode("utf-8", errors="surrogateescape")
+
+    return temporary_copy(kept()), lines

@@ -17,11 +17,11 @@ from typing import Any
 
 from tallybayes.errors import Described, FileError, check_integer
 from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.delimited_text import LineMap
 from tallybayes.io.formats.dialect import text_lines
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
 from tallybayes.io.formats.relation import chosen_table
-from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Excel", "is_workbook"]
 
@@ -61,7 +61,7 @@ def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
     """The cells of a sheet, row by row, from its first row and column on."""
     calamine = import_reader("python_calamine", "excel", file.name)
     try:
-        with calamine.load_workbook(io.BytesIO(file.content())) as book:
+        with calamine.load_workbook(io.BytesIO(file.start(-1))) as book:
             found = [one for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
             if sheet is None:  # hidden sheets, and those without cells, must be named
                 found = [one for one in found if one.visible == calamine.SheetVisibleEnum.Visible]

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.errors import Described, FileError, TallyError, shorten
-from tallybayes.io.formats.arrow_file import ArrowFile
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
+from tallybayes.io.formats.relation import ArrowFile
 from tallybayes.tables.raw_values import is_missing
 
 __all__ = ["StatisticsFile", "statistics_kind"]
