@@ -63,6 +63,14 @@ _ENDINGS = {
     ".arff": "arff",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
 }
+_BY_BYTES: dict[str, Callable[[bytes], bool]] = {
+    "parquet": lambda start: start.startswith(b"PAR1"),
+    "sqlite": lambda start: start.startswith(b"SQLite format 3\x00"),
+    "duckdb": lambda start: start[8:12] == b"DUCK",
+    "arrow": is_arrow,
+    "excel": lambda start: is_archive(start) or is_workbook((), start),
+    "arff": is_arff,
+}
 _KNOWN_BY_BYTES = (".parquet", ".duckdb", ".sqlite", ".arrow", ".feather", ".zip")
 _WITH_TABLES = ("duckdb", "sqlite", "excel")
 
@@ -202,19 +210,8 @@ def _check_table(options: ReadOptions, kind: str, path: str) -> None:
 def _kind(file: InputFile) -> str:
     """The format by the first bytes, else by the name, else by the first characters."""
     start = file.start(2**12)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith(b"SQLite format 3\x00"):
-        return "sqlite"
-    if start[8:12] == b"DUCK":
-        return "duckdb"
-    if is_arrow(start):
-        return "arrow"
-    if is_archive(start) or is_workbook((), start):
-        return "excel"
-    if is_arff(start):
-        return "arff"
-    if (kind := statistics_kind(file.name, start)) is not None:
+    known = next((kind for kind, fits in _BY_BYTES.items() if fits(start)), None)
+    if (kind := known or statistics_kind(file.name, start)) is not None:
         return kind
     ending = os.path.splitext(without_compression_suffix(file.name))[1]
     if ending in _ENDINGS:

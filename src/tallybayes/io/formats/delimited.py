@@ -26,7 +26,7 @@ from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading, as_found
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
-from tallybayes.io.formats.delimited_text import DelimitedText, LineMap
+from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
@@ -48,8 +48,8 @@ class Delimited(DuckDBFormat):
 
     kind = "csv"
 
-    def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
-        self.text = DelimitedText(file, options, LineMap() if lines is None else lines)
+    def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:
+        self.text = DelimitedText(file, options, copy)
         self.name, self.size, self.doubts = file.name, file.size, self.text.doubts
         self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
@@ -145,19 +145,27 @@ class Delimited(DuckDBFormat):
         yield from self.tables_after(n_rows, columns, keep=keep, bad=bad)
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
-        """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
-        with contextlib.suppress(pa.ArrowException, OSError):
-            if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
-                self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
-                return pa.Table.from_batches([first])
-        if (head := self.text.head(n + n // 10)) is not None:  # some lines may be blank, or no rows
-            text, self.text = self.text, head
+        """The first rows, from a copy of the first lines if these are enough."""
+        text = self.text
+        n_before = text.skip - text.dialect.skip + int(text.header)
+        for n_lines in (n, n + n // 10):  # some lines may be blank, or no rows
+            if (head := text.head(n_before + n_lines)) is None:
+                break
+            self.text = head
             try:
                 with contextlib.suppress(TallyError):
-                    if (rows := super()._first_rows(n, skip_bad)).num_rows == n:
+                    if (rows := self._read_first_rows(n, skip_bad)).num_rows == n:
                         return rows
             finally:
                 self.text = text
+        return self._read_first_rows(n, skip_bad)
+
+    def _read_first_rows(self, n: int, skip_bad: bool) -> Any:
+        """The first rows: by Arrow if their lines are usual, else by DuckDB."""
+        with contextlib.suppress(pa.ArrowException, OSError):
+            if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
+                self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
+                return first
         return super()._first_rows(n, skip_bad)
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
@@ -249,7 +257,7 @@ class Delimited(DuckDBFormat):
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
-        if len(self.expressions) == 1:
+        if len(self.expressions) == 1 or self.kind != "csv":  # nothing is unusual about a copy
             return {}
         usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
         return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}

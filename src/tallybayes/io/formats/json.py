@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tallybayes.cells.number_detection import mostly_numbers
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
-from tallybayes.io.formats.duckdb_connection import connect, first_line, sql_name, sql_text
+from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
@@ -42,7 +42,6 @@ class Json(DuckDBFormat):
         self.file = file.in_utf8("utf-8-sig") if file.start(3) == codecs.BOM_UTF8 else file
         self.name, self.size = file.name, file.size
         self.missing = options.given_words
-        self.connection = connect()
         self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}
         self._keeping = False

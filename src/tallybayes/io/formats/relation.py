@@ -46,13 +46,20 @@ class TypedRelation(DuckDBFormat):
         types = zip(found.columns, map(str, found.types), strict=True)
         self.expressions = {name: (sql_name(name), kind) for name, kind in types}
 
+    def _rename(self, names: list[str]) -> None:
+        """Use the names that the columns have: DuckDB renames those that differ only in case."""
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError("column names that differ", got=twice, file=self.name)
+        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+
     def relation(self, faults: Faults = "stop") -> str:
         """The FROM clause."""
         return self._from
 
     def n_expected(self) -> int | None:
         """The number of rows, which Parquet files and databases have stored."""
-        if self.kind == "sql":
+        if self.kind not in ("parquet", "duckdb"):
             return None
         return int(self.connection.sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
 
@@ -64,22 +71,18 @@ class Parquet(TypedRelation):
 
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name, self.size = file.name, file.size
-        self.connection = connect()
         self._from = f"read_parquet({sql_text(file.literal_path)}, hive_partitioning=false)"
         self._describe(options)
         import pyarrow.parquet
 
         try:
             with file.opened() as content:
-                self.types = pyarrow.parquet.read_schema(content)
+                names = pyarrow.parquet.read_schema(content).names
         except (OSError, ValueError) as error:  # DuckDB does not look at the schema of Arrow, ARROW:schema
             raise FileError(
                 f"the schema of the Parquet file is damaged: {first_line(error)}", file=self.name
             ) from error
-        names = self.types.names  # DuckDB renames those that differ only in case
-        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
-        if len(self.expressions) < len(names):
-            raise DataError("column names that differ", got=names, file=self.name)
+        self._rename(names)
 
 
 class ArrowFile(TypedRelation):
@@ -90,27 +93,19 @@ class ArrowFile(TypedRelation):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name, self.size = file.name, file.size
         self.file = file.uncompressed()
-        self.connection = connect()
         self._view = f"arrow_{id(self)}"
         if file.start(4) == _OLD:
             hint = "write it again: pyarrow.feather.write_feather(table, path)"
             raise FileError("an Arrow file", got="Feather version 1", file=self.name, hint=hint)
         with self._opened() as reader:
             names, self._schema = reader.schema.names, _readable(reader.schema)
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise DataError("column names that differ", got=twice, file=self.name)
         self._describe(options)
-        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+        self._rename(names)
 
     def relation(self, faults: Faults = "stop") -> str:
         """The batches, read anew for every query."""
         self.connection.register(self._view, pa.RecordBatchReader.from_batches(self._schema, self._batches()))
         return self._view
-
-    def n_expected(self) -> int | None:
-        """The number of rows, if batches can be found without reading all of them."""
-        return None
 
     def _opened(self) -> Any:
         try:
@@ -155,7 +150,6 @@ class Sql(TypedRelation):
 
     def __init__(self, query: str, options: ReadOptions) -> None:
         self.name = "the query"
-        self.connection = connect()
         self._from = as_subquery(query, self.connection)
         self._describe(options)
 
