@@ -16,7 +16,7 @@ from tallybayes.cells.arrow import combine_chunks, pc, to_list, to_numpy
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import shorten, warn
 
-__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "as_found", "list_words", "word_counts"]
+__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words", "word_counts"]
 
 _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
@@ -104,14 +104,14 @@ def as_found(cells: Any, reading: NumberReading | None) -> Any:
     """
     if cells.null_count == len(cells):
         return pa.nulls(len(cells))
-    if _all_match(cells.drop_null(), _BOOLEAN):
+    if all_match(cells.drop_null(), _BOOLEAN):
         return pc.match_substring_regex(cells, _TRUE)
     if reading is None or not reading.is_numeric:
         return cells
     if reading.needed_format is not None or reading.n_numbers < reading.n_cells:
         return reading.format.parse(cells)
     plain = pc.utf8_ltrim(cells, characters="+")
-    return pc.cast(plain, pa.int64() if _all_match(cells.drop_null(), _INTEGER) else pa.float64())
+    return pc.cast(plain, pa.int64() if all_match(cells.drop_null(), _INTEGER) else pa.float64())
 
 
 def _not_numbers(n: int, words: Mapping[str, int]) -> str:
@@ -143,7 +143,7 @@ def word_counts(cells: Any) -> dict[str, int]:
     return dict(sorted(zip(values, counts, strict=True), key=lambda item: (-item[1], item[0])))
 
 
-def _all_match(cells: Any, pattern: str) -> bool:
+def all_match(cells: Any, pattern: str) -> bool:
     """Whether all cells match; most columns are ruled out by their first cells."""
     return all(pc.match_substring_regex(part, pattern).true_count == len(part) for part in (cells[:_FIRST], cells))
 

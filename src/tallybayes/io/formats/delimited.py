@@ -28,7 +28,7 @@ from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
 from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults, WantedColumn, line_in
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.tables.source import BadRows, Kind
@@ -69,7 +69,7 @@ class Delimited(DuckDBFormat):
         """The sign between cells."""
         return self.text.dialect.delimiter
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def relation(self, skip_bad: bool = False) -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
         more = self._reader_options()  # first: it may be a copy that is read
         text, quote = self.text, sql_text(self.text.dialect.quote or "")
@@ -86,7 +86,7 @@ class Delimited(DuckDBFormat):
             f"escape={quote}",
             f"columns={{{columns}}}",
             f"nullstr=[{', '.join(map(sql_text, self._null_words))}]",
-            *(["store_rejects=true"] if faults == "report" else []),
+            *(["store_rejects=true"] if skip_bad else []),
             *more,
         ]
         return f"read_csv({', '.join(options)})"
@@ -192,7 +192,7 @@ class Delimited(DuckDBFormat):
 
     def _rejected_cells(self) -> list[tuple[float, pa.Table]]:
         """The cells of the lines that DuckDB cannot read: filled up or cut, with their places among the rows."""
-        self.connection.sql(f"SELECT count(*) FROM {self.relation('report')}").fetchall()
+        self.connection.sql(f"SELECT count(*) FROM {self.relation(skip_bad=True)}").fetchall()
         faults = self.reported()
         if not faults:
             return []

@@ -138,6 +138,10 @@ class DelimitedText:
     def _opened(self, errors: str = "replace") -> IO[str]:
         return io.TextIOWrapper(self.file.opened(), self.stored_as, errors=errors, newline="")
 
+    def _opened_bytes(self) -> IO[str]:
+        """One character for each byte, whatever the encoding."""
+        return io.TextIOWrapper(self.file.opened(), "latin-1", newline="")
+
     @contextlib.contextmanager
     def rows(self) -> Iterator[Any]:
         """The csv module's reader of the lines of the table."""
@@ -166,14 +170,8 @@ class DelimitedText:
         """The byte at which the lines of the table begin."""
         if not self.dialect.skip:
             return 0
-        with self._byte_lines() as lines:
+        with self._opened_bytes() as lines:
             return sum(map(len, itertools.islice(lines, self.dialect.skip)))
-
-    @contextlib.contextmanager
-    def _byte_lines(self) -> Iterator[IO[str]]:
-        """Lines with one character for each byte, whatever the encoding."""
-        with io.TextIOWrapper(self.file.opened(), "latin-1", newline="") as lines:
-            yield lines
 
     @cached_property
     def line_facts(self) -> LineFacts:
@@ -207,7 +205,7 @@ class DelimitedText:
                 if n_kept == n_lines:
                     return
 
-        with self._byte_lines() as lines:
+        with self._opened_bytes() as lines:
             path = temporary_copy(first_lines())
             if not lines.read(1):
                 return None

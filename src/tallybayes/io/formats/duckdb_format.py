@@ -29,9 +29,8 @@ from tallybayes.io.formats.file_format import FileFormat
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["ARROW_TYPES", "CastType", "DuckDBFormat", "Faults", "WantedColumn", "line_in"]
+__all__ = ["ARROW_TYPES", "CastType", "DuckDBFormat", "WantedColumn", "line_in"]
 
-Faults = Literal["stop", "report"]
 CastType = Literal["DOUBLE", "BOOLEAN", "EITHER"]  # of text: numbers, booleans, or numbers where not booleans
 ARROW_TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 
@@ -66,8 +65,8 @@ class DuckDBFormat(FileFormat):
         return connect()
 
     @abstractmethod
-    def relation(self, faults: Faults = "stop") -> str:
-        """The FROM clause; `faults` says what to do with lines that DuckDB cannot read."""
+    def relation(self, skip_bad: bool = False) -> str:
+        """The FROM clause; skip_bad: whether lines that DuckDB cannot read are reported instead of stopping at one."""
 
     def original_cell(self, name: str) -> str:
         """The SQL expression of a cell as it is in the file."""
@@ -81,7 +80,7 @@ class DuckDBFormat(FileFormat):
         )
 
     def reported(self) -> list[DataError]:
-        """The lines that DuckDB could not read in the last query with `faults="report"`."""
+        """The lines that DuckDB could not read in the last query that skipped them."""
         return []
 
     def bad_row_condition(self) -> str | None:
@@ -248,7 +247,7 @@ class DuckDBFormat(FileFormat):
 
     def _select(self, expressions: Iterable[str], skip_bad: bool, limit: str = "") -> Any:
         columns = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions)) or "1"
-        return self.connection.sql(f"SELECT {columns} FROM {self.relation('report' if skip_bad else 'stop')} {limit}")
+        return self.connection.sql(f"SELECT {columns} FROM {self.relation(skip_bad)} {limit}")
 
 
 def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:

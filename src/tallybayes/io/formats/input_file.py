@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import bz2
-import codecs
 import contextlib
 import fnmatch
 import io
@@ -120,9 +119,9 @@ class InputFile:
 
     def in_utf8(self, encoding: str) -> InputFile:
         """A copy of a file of text in UTF-8."""
-        with self.opened() as file:
+        with io.TextIOWrapper(self.opened(), encoding, newline="") as text:
             try:
-                copied = _copied(_Utf8(codecs.getreader(encoding)(file)))
+                copied = temporary_copy(part.encode() for part in iter(lambda: text.read(2**20), ""))
             except UnicodeError as error:
                 got = Described("bytes in another encoding")
                 if isinstance(error, UnicodeDecodeError):
@@ -139,17 +138,6 @@ def without_compression_suffix(name: str) -> str:
     'data/films.csv'
     """
     return re.sub(r"\.(gz|zst|zstd|bz2|xz)$", "", name.lower())
-
-
-class _Utf8(io.RawIOBase):
-    """Characters as UTF-8 bytes."""
-
-    def __init__(self, reader: codecs.StreamReader) -> None:
-        self._reader = reader
-
-    def read(self, size: int = -1) -> bytes:
-        """Some of the bytes."""
-        return str(self._reader.read(size, size)).encode()
 
 
 @contextlib.contextmanager
@@ -180,7 +168,7 @@ def temporary_copy(parts: Iterable[bytes]) -> str:
     return path
 
 
-def _copied(file: IO[bytes] | _Utf8) -> str:
+def _copied(file: IO[bytes]) -> str:
     """The path of a temporary copy."""
     return temporary_copy(iter(lambda: file.read(2**20), b""))
 
@@ -214,17 +202,15 @@ def archive_members(path: str, name: str | None = None) -> list[str]:
 
 def inside_archive(path: str) -> list[str]:
     """The paths that a path through an archive stands for, such as data.zip/*.csv; none if it is another path."""
-    parts = path.split("/")
-    for i in range(1, len(parts)):
-        archive = "/".join(parts[:i])
-        if os.path.isfile(archive) and zipfile.is_zipfile(archive):
-            members, wanted = archive_members(archive), "/".join(parts[i:])
-            found = [wanted] if wanted in members else sorted(fnmatch.filter(members, wanted))
-            if not found:
-                hint = did_you_mean(wanted, members, "files in it")
-                raise FileError("a file in the archive", got=wanted, file=archive, hint=hint)
-            return [f"{archive}/{member}" for member in found]
-    return []
+    archive, wanted = _archive_in(path)
+    if archive is None:
+        return []
+    members = archive_members(archive)
+    found = [wanted] if wanted in members else sorted(fnmatch.filter(members, wanted))
+    if not found:
+        hint = did_you_mean(wanted, members, "files in it")
+        raise FileError("a file in the archive", got=wanted, file=archive, hint=hint)
+    return [f"{archive}/{member}" for member in found]
 
 
 def member_of(file: InputFile, table: str | None) -> tuple[InputFile, str | None]:
@@ -241,12 +227,15 @@ def member_of(file: InputFile, table: str | None) -> tuple[InputFile, str | None
 
 def opened_member(path: str) -> InputFile | None:
     """The file that a path through an archive names, such as data.zip/inner.csv; None if it is another path."""
+    archive, member = _archive_in(path)
+    return None if archive is None else _unpacked(InputFile.of(archive), member)
+
+
+def _archive_in(path: str) -> tuple[str | None, str]:
+    """The archive that a path goes through, if it goes through one, and the rest of the path."""
     parts = path.split("/")
-    for i in range(1, len(parts)):
-        archive = "/".join(parts[:i])
-        if os.path.isfile(archive):
-            return _unpacked(InputFile.of(archive), "/".join(parts[i:]))
-    return None
+    splits = (("/".join(parts[:i]), "/".join(parts[i:])) for i in range(1, len(parts)))
+    return next((split for split in splits if os.path.isfile(split[0]) and zipfile.is_zipfile(split[0])), (None, path))
 
 
 def _unpacked(file: InputFile, member: str) -> InputFile:

@@ -22,7 +22,7 @@ from tallybayes.io.formats.duckdb_connection import (
     sql_name,
     sql_text,
 )
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
 
@@ -53,7 +53,7 @@ class TypedRelation(DuckDBFormat):
             raise DataError("column names that differ", got=twice, file=self.name)
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def relation(self, skip_bad: bool = False) -> str:
         """The FROM clause."""
         return self._from
 
@@ -102,7 +102,7 @@ class ArrowFile(TypedRelation):
         self._describe(options)
         self._rename(names)
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def relation(self, skip_bad: bool = False) -> str:
         """The batches, read anew for every query."""
         self.connection.register(self._view, pa.RecordBatchReader.from_batches(self._schema, self._batches()))
         return self._view
