@@ -106,11 +106,10 @@ class CsvBlocks:
         if self.text.stored_as == "iso8859-1" and not block.isascii():
             block = block.decode("iso8859-1").encode()
         try:
-            return facts.row_end or b"", self._batch(names, casts, block, facts.has_long_cells)
-        except pa.ArrowInvalid:
-            if not casts:
-                raise
-        return facts.row_end or b"", self._batch(names, {}, block, facts.has_long_cells)
+            batch = self._batch(names, casts, block, facts.has_long_cells)
+        except pa.ArrowInvalid:  # a cell of another type, or a line that is no row: then this fails too
+            batch = self._batch(names, {}, block, facts.has_long_cells)
+        return facts.row_end or b"", batch
 
     def _look_at(self, block: bytes) -> LineFacts:
         """The facts about lines that are read alike by Arrow and DuckDB."""

@@ -136,7 +136,8 @@ class Delimited(DuckDBFormat):
         if (blocks := self._blocks()) is not None:
             try:
                 for batch in blocks.batches(names, casts):
-                    table = Table(len(batch), {}, self.origin(n_rows), kept=pa.table(batch) if keep else None)
+                    kept = pa.Table.from_batches([batch]) if keep else None
+                    table = Table(len(batch), {}, self.origin(n_rows), kept=kept)
                     yield self.read(table, columns, [batch[column.name] for column in columns], bad)
                     n_rows += len(batch)
                 return

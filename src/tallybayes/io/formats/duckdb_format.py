@@ -183,7 +183,7 @@ class DuckDBFormat(FileFormat):
         bad: BadRows | None,
         are_bad: NDArray[np.bool_] | None = None,
     ) -> Table:
-        """A table filled with columns, whose cells are as they were read, without bad rows."""
+        """A table filled with columns, whose cells are as they were read; a bad row is counted, or an error."""
         faults = np.full(table.n_rows, len(columns))  # for each row the number of the first column that is wrong
         for number, (column, stored) in enumerate(zip(columns, cells, strict=True)):
             text = values = self._without_words(stored)
@@ -198,7 +198,15 @@ class DuckDBFormat(FileFormat):
                 faults[odd] = np.minimum(faults[odd], number)
         if are_bad is not None:
             faults[are_bad] = -1
-        return self._without_faults(table, columns, cells, faults, bad)
+        for row in np.flatnonzero(faults < len(columns)).tolist():
+            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
+            if faults[row] >= 0:
+                error = _not_castable(columns[faults[row]], cells[faults[row]][row].as_py(), row)
+            if bad is None:
+                raise table.locate(error)
+            bad.add(table.locate(error) if bad.wants_more else error, table, row)
+        good = np.flatnonzero(faults == len(columns))
+        return table if len(good) == table.n_rows else table.take(good)
 
     def _numbers(self, column: WantedColumn, text: Any, odd: NDArray[np.int64], table: Table) -> NDArray[np.int64]:
         """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
@@ -215,25 +223,6 @@ class DuckDBFormat(FileFormat):
     def _place(self, row: int) -> str:
         line = self.line_of(row)
         return f"{self.name}, row {row}" if line is None else f"{self.name}, line {line}"
-
-    def _without_faults(
-        self,
-        table: Table,
-        columns: Sequence[WantedColumn],
-        cells: Sequence[Any],
-        faults: NDArray[np.int64],
-        bad: BadRows | None,
-    ) -> Table:
-        """The rows without a fault; the others are counted, or the first of them is an error."""
-        for row in np.flatnonzero(faults < len(columns)).tolist():
-            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
-            if faults[row] >= 0:
-                error = _not_castable(columns[faults[row]], cells[faults[row]][row].as_py(), row)
-            if bad is None:
-                raise table.locate(error)
-            bad.add(table.locate(error) if bad.wants_more else error, table, row)
-        good = np.flatnonzero(faults == len(columns))
-        return table if len(good) == table.n_rows else table.take(good)
 
     def _cell(self, name: str) -> str:
         return self.expressions[name][0]
