@@ -125,3 +125,9 @@ def test_cells_over_several_lines_in_a_large_file(tmp_path):
     model = tb.fit(tmp_path / "mail.csv", label="label", families={"text": "text:counts,k=1"})
     assert model.class_counts == {"a": 4000, "b": 4000}
     assert model.same_counts(tb.fit(rows, label="label", families={"text": "text:counts,k=1"}))
+
+
+@pytest.mark.parametrize("encoding", ["nope", "rot13", "hex"])
+def test_encodings_that_are_none_of_text_are_refused(encoding):
+    with pytest.raises(FileError, match="expected an encoding that Python knows"):
+        csv_file("a,b\n1,x\n", encoding=encoding).head()

@@ -14,8 +14,7 @@ import tallybayes as tb
 from tallybayes.errors import DataError, FileError, ParameterError
 from tallybayes.io.formats import document_files
 from tallybayes.io.formats.html_text import visible
-from tallybayes.io.formats.mail import is_mail, mail
-from tallybayes.io.formats.mbox import messages
+from tallybayes.io.formats.mail import is_mail, mail, messages
 
 # Mails
 

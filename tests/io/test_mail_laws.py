@@ -14,8 +14,7 @@ import tallybayes as tb
 from tallybayes.errors import TallyError
 from tallybayes.io.formats.encoding import decoded
 from tallybayes.io.formats.html_text import visible
-from tallybayes.io.formats.mail import mail
-from tallybayes.io.formats.mbox import messages
+from tallybayes.io.formats.mail import mail, messages
 
 PIECES = [
     BEGIN,

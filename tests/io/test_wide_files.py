@@ -35,7 +35,7 @@ def queries_of(monkeypatch, n_columns, *, keep, bad):
     source.head()
     with monkeypatch.context() as patch:
         patch.setattr(duckdb_format.DuckDBFormat, "_select", select)
-        patch.setattr(delimited.Delimited, "_quick_batches", lambda self, asked: None)
+        patch.setattr(delimited.Delimited, "_blocks", lambda self: None)
         source.bad = BadRows() if bad else None
         wanted = {f"x{j}": "number" for j in range(n_columns)}
         assert sum(table.n_rows for table in source.batches(wanted, keep=keep)) == 5

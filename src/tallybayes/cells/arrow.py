@@ -176,25 +176,20 @@ def _numbers(kind: Any, values: NDArray[Any], valid: NDArray[np.bool_] | None) -
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
 
 
-def strings(values: Sequence[str | None], kind: Any = None) -> Any:
+def strings(values: Sequence[str | None]) -> Any:
     """Texts as an Arrow array; half of a surrogate pair becomes a question mark.
-
-    kind: pyarrow.string() instead of pyarrow.large_string().
 
     >>> strings(["a", None, "bc"]).to_pylist()
     ['a', None, 'bc']
     """
-    if (packed := kernels.active.pack_texts(list(values))) is not None:  # None: half of a surrogate pair
-        bits = None if packed[2] is None else pa.py_buffer(np.packbits(packed[2], bitorder="little"))
-        buffers = [bits, pa.py_buffer(packed[0]), pa.py_buffer(packed[1])]
-        return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
-    parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
-    offsets = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])
-    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
-    offsets = offsets.astype(np.int32) if kind == pa.string() else offsets
-    buffers = [pa.py_buffer(there), pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
-    return pa.Array.from_buffers(kind or pa.large_string(), len(parts), buffers)
+    packed = kernels.active.pack_texts(list(values))
+    if packed is None:  # half of a surrogate pair
+        encoded = [None if value is None else value.encode("utf-8", "replace") for value in values]
+        packed = kernels.active.pack_texts([None if value is None else value.decode() for value in encoded])
+    bounds, content, valid = packed
+    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    buffers = [bits, pa.py_buffer(bounds), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 
 
 def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy
 __all__ = ["USUAL", "MissingWords", "trim_cells"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
-_OFTEN = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", ".", "?")
+_OFTEN = ("NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "-", ".", "?")
 _SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with which white space can begin
 _SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
 _SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/text_cells.py`)

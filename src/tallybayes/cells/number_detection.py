@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, list_words, word_counts
+from tallybayes.cells.number_reading import Doubt, NumberReading, all_match, list_words, word_counts
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
@@ -142,7 +142,7 @@ def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
-    if (".", "") in usable and (",", ".") in usable and _all(cells, NUMBER):
+    if (".", "") in usable and (",", ".") in usable and all_match(cells, NUMBER):
         return _plain_evidence(cells, usable)
     values = plain_signs(cells)
     parts = pc.extract_regex(values, _PARTS)
@@ -183,7 +183,7 @@ def _plain_evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence:
     pairs, points = usable, cells[:0]
     for part in (cells[:_FIRST], cells):
         points = part.filter(pc.match_substring(part, "."))
-        if len(points) and not _all(points, _POINT_GROUPS):
+        if len(points) and not all_match(points, _POINT_GROUPS):
             pairs = [pair for pair in usable if pair[0] == "."]
             break
     else:
@@ -233,11 +233,13 @@ def _decide_reading(
         pair = (point, other if other != point else "")
     form, n = NumberFormat(*pair, unit=evidence.unit), len(evidence.cells)
     as_it_is = evidence.all_plain and (pair[0] == "." or not len(evidence.separated))
-    rest = evidence.cells[:0] if as_it_is else evidence.cells.filter(pc.is_null(form.parse(evidence.cells)))
+    rest = odd = evidence.cells[:0]
+    if not as_it_is:
+        is_number = pc.is_valid(form.parse(evidence.cells))
+        rest, numbers = evidence.cells.filter(pc.invert(is_number)), evidence.cells.filter(is_number)
+        odd = evidence.separated if evidence.all_plain else numbers.filter(_not(numbers, NUMBER))
     n_numbers = n - len(rest)
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest))))  # other numbers are errors when they are read
-    odd = evidence.cells[:0] if as_it_is else evidence.cells.filter(pc.is_valid(form.parse(evidence.cells)))
-    odd = evidence.separated if evidence.all_plain and not as_it_is else odd.filter(_not(odd, NUMBER))
     is_plain = pair[0] == "." and not len(odd)
     is_numeric = _holds_numbers(n_numbers, n, words) and not evidence.has_codes
     doubts = doubts if is_numeric else []
@@ -327,8 +329,3 @@ def _not(cells: Any, pattern: str) -> Any:
 
 def _count(cells: Any, pattern: str) -> int:
     return int(pc.match_substring_regex(cells, pattern).true_count) if len(cells) else 0
-
-
-def _all(cells: Any, pattern: str) -> bool:
-    """Whether all cells match; most columns are ruled out by their first cells."""
-    return all(_count(part, pattern) == len(part) for part in (cells[:_FIRST], cells))

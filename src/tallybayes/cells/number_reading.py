@@ -1,20 +1,30 @@
-"""What a column of text was found to hold: numbers in a format, other words, and what is doubtful about that."""
+"""What a column of text was found to hold: numbers in a format, other words, and what is doubtful about that.
+
+The column is then read as that (`as_found`), and cells that turn out to be no numbers are counted (`UnreadNumbers`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.cells.arrow import combine_chunks, to_list, to_numpy
-from tallybayes.cells.number_format import NumberFormat
-from tallybayes.errors import shorten
+import pyarrow as pa
 
-__all__ = ["Doubt", "NumberReading", "list_words", "not_numbers", "word_counts"]
+from tallybayes.cells.arrow import combine_chunks, pc, to_list, to_numpy
+from tallybayes.cells.number_format import NumberFormat
+from tallybayes.errors import shorten, warn
+
+__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words", "word_counts"]
 
 _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
 _LENGTH = 40
+_PLACES = 10  # columns whose first such cell is looked up in the file: it is read from its start for each
+_INTEGER = r"^[+-]?\d{1,18}$"
+_BOOLEAN, _TRUE = r"^(?i:true|false)$", r"^(?i:true)$"
+_FIRST = 10  # cells that rule out most columns
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,7 @@ class NumberReading:
         """The doubts, and the words beside the numbers."""
         if self.is_numeric and self.words:
             hint = f'families={{"{column}": "categorical"}} (--as {column}=categorical) counts every word by itself'
-            return (*self.doubts, Doubt(not_numbers(sum(self.words.values()), self.words), hint))
+            return (*self.doubts, Doubt(_not_numbers(sum(self.words.values()), self.words), hint))
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'
@@ -83,10 +93,31 @@ class NumberReading:
         return self.doubts
 
 
-def not_numbers(n: int, words: Mapping[str, int]) -> str:
+def as_found(cells: Any, reading: NumberReading | None) -> Any:
+    """A column of trimmed text as integers, reals or booleans; null where a cell is no number among numbers.
+
+    >>> from tallybayes.cells.number_detection import detect_numbers
+    >>> cells = {"a": pa.array(["1", None]), "b": pa.array(["1.5"]), "c": pa.array(["true"]), "d": pa.array(["007"])}
+    >>> found = detect_numbers(cells)
+    >>> [as_found(values, found.get(name)).to_pylist() for name, values in cells.items()]
+    [[1, None], [1.5], [True], ['007']]
+    """
+    if cells.null_count == len(cells):
+        return pa.nulls(len(cells))
+    if all_match(cells.drop_null(), _BOOLEAN):
+        return pc.match_substring_regex(cells, _TRUE)
+    if reading is None or not reading.is_numeric:
+        return cells
+    if reading.needed_format is not None or reading.n_numbers < reading.n_cells:
+        return reading.format.parse(cells)
+    plain = pc.utf8_ltrim(cells, characters="+")
+    return pc.cast(plain, pa.int64() if all_match(cells.drop_null(), _INTEGER) else pa.float64())
+
+
+def _not_numbers(n: int, words: Mapping[str, int]) -> str:
     """Cells among numbers that are none, in words.
 
-    >>> not_numbers(12, {"unknown": 9, "refused": 3})
+    >>> _not_numbers(12, {"unknown": 9, "refused": 3})
     '12 cells are not numbers and were treated as missing: unknown (9), refused (3)'
     """
     is_single = n == 1
@@ -104,10 +135,58 @@ def list_words(words: Mapping[str, int]) -> str:
 def word_counts(cells: Any) -> dict[str, int]:
     """How often each text occurs, most frequent first.
 
-    >>> import pyarrow as pa
     >>> word_counts(pa.array(["b", "a", "b", None]))
     {'b': 2, 'a': 1}
     """
     counted = combine_chunks(cells.drop_null()).value_counts()
     values, counts = to_list(counted.field(0)), to_numpy(counted.field(1)).tolist()
     return dict(sorted(zip(values, counts, strict=True), key=lambda item: (-item[1], item[0])))
+
+
+def all_match(cells: Any, pattern: str) -> bool:
+    """Whether all cells match; most columns are ruled out by their first cells."""
+    return all(pc.match_substring_regex(part, pattern).true_count == len(part) for part in (cells[:_FIRST], cells))
+
+
+class UnreadNumbers:
+    """Counts of the cells that are not numbers, by column; no warning is given twice.
+
+    >>> import warnings
+    >>> cells = UnreadNumbers()
+    >>> cells.add("age", pa.array(["unknown", "n.k.", "unknown"]), known=["n.k."], place=lambda: "a.csv, line 3")
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     cells.warn()
+    >>> print(found[0].message)
+    column 'age': 2 cells are not numbers and were treated as missing: unknown (2); the first is in a.csv, line 3
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+        self._places: dict[str, str] = {}
+        self._warned: set[tuple[str, str]] = set()
+
+    def add(self, column: str, cells: Any, *, known: Sequence[str] = (), place: Callable[[], str | None]) -> None:
+        """Count cells of a column, except words that are known already; `place` says where the first one is."""
+        new = {word: n for word, n in word_counts(cells).items() if word not in known}
+        if not new:
+            return
+        if column not in self._counts and len(self._counts) < _PLACES and (first := place()) is not None:
+            self._places[column] = first
+        self._counts.setdefault(column, Counter()).update(new)
+
+    def warn(self) -> None:
+        """Warn about the cells that were counted, and start again."""
+        for column, counts in self._counts.items():
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))  # however rows came in batches
+            text = _not_numbers(counts.total(), dict(ordered))
+            where = f"; the first is in {self._places[column]}" if column in self._places else ""
+            self.warn_of_doubts(column, [Doubt(text + where, None)])
+        self._counts, self._places = {}, {}
+
+    def warn_of_doubts(self, column: str, doubts: Iterable[Doubt]) -> None:
+        """Warn about what was assumed about a column, once."""
+        for doubt in doubts:
+            if (column, doubt.text) not in self._warned:
+                self._warned.add((column, doubt.text))
+                warn(doubt.text, column=column, hint=doubt.hint)

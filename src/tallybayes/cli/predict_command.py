@@ -211,8 +211,8 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
 
     are_texts = all(isinstance(label, str) for label in classes)
     if are_texts and len(best) <= _FEW_ROWS:
-        return strings([classes[code] if code >= 0 else None for code in best.tolist()], pa.string())
-    labels = strings(classes, pa.string()) if are_texts else pa.array(classes)
+        return strings([classes[code] if code >= 0 else None for code in best.tolist()])
+    labels = strings(classes) if are_texts else pa.array(classes)
     return labels.take(integers(best, answered))
 
 

@@ -31,9 +31,8 @@ from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.readers.reader_registry import reader_for
 from tallybayes.errors import warn
 from tallybayes.families import Family, Ordinal
-from tallybayes.tables.raw_values import is_missing, is_number
+from tallybayes.tables.raw_values import are_whole, is_missing, is_number
 from tallybayes.tables.table import Raw
-from tallybayes.tables.whole_numbers import are_whole
 
 __all__ = ["are_dates", "infer_date_parts", "is_date_type"]
 

@@ -34,9 +34,8 @@ from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import as_reals
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
-from tallybayes.tables.raw_values import is_missing, is_number, plain_reals
+from tallybayes.tables.raw_values import has_fraction, is_missing, is_number, plain_reals
 from tallybayes.tables.table import Raw
-from tallybayes.tables.whole_numbers import has_fraction
 
 __all__ = ["SAMPLE", "propose", "propose_by_type"]
 

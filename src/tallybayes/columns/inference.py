@@ -36,9 +36,9 @@ from tallybayes.families import Family, Ordinal
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
 from tallybayes.formatting import shown
+from tallybayes.tables.raw_values import are_whole
 from tallybayes.tables.source import HEAD
 from tallybayes.tables.table import Raw, Table
-from tallybayes.tables.whole_numbers import are_whole
 
 __all__ = ["Inference", "tell_doubts", "tell_none", "with_readings"]
 

@@ -17,19 +17,24 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.unread_numbers import UnreadNumbers
+from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
-from tallybayes.io.formats.archive import archive_members, inside_archive, is_archive, member_of, opened_member
 from tallybayes.io.formats.arff import Arff, is_arff
-from tallybayes.io.formats.arrow_file import ArrowFile, is_arrow
 from tallybayes.io.formats.delimited import Delimited
-from tallybayes.io.formats.document_files import KINDS, DocumentFiles, combined, document_kind
+from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
 from tallybayes.io.formats.excel import Excel, is_workbook
 from tallybayes.io.formats.file_format import FileFormat, ReadOptions
-from tallybayes.io.formats.folder import Folder
-from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.input_file import (
+    InputFile,
+    archive_members,
+    inside_archive,
+    is_archive,
+    member_of,
+    opened_member,
+    without_compression_suffix,
+)
 from tallybayes.io.formats.json import Json
-from tallybayes.io.formats.relation import Database, Parquet, Sql, is_query
+from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
 from tallybayes.tables.source import HEAD, Kind, Progress, Source
@@ -57,6 +62,14 @@ _ENDINGS = {
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
     ".arff": "arff",
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
+}
+_BY_BYTES: dict[str, Callable[[bytes], bool]] = {
+    "parquet": lambda start: start.startswith(b"PAR1"),
+    "sqlite": lambda start: start.startswith(b"SQLite format 3\x00"),
+    "duckdb": lambda start: start[8:12] == b"DUCK",
+    "arrow": is_arrow,
+    "excel": lambda start: is_archive(start) or is_workbook((), start),
+    "arff": is_arff,
 }
 _KNOWN_BY_BYTES = (".parquet", ".duckdb", ".sqlite", ".arrow", ".feather", ".zip")
 _WITH_TABLES = ("duckdb", "sqlite", "excel")
@@ -197,19 +210,8 @@ def _check_table(options: ReadOptions, kind: str, path: str) -> None:
 def _kind(file: InputFile) -> str:
     """The format by the first bytes, else by the name, else by the first characters."""
     start = file.start(2**12)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith(b"SQLite format 3\x00"):
-        return "sqlite"
-    if start[8:12] == b"DUCK":
-        return "duckdb"
-    if is_arrow(start):
-        return "arrow"
-    if is_archive(start) or is_workbook((), start):
-        return "excel"
-    if is_arff(start):
-        return "arff"
-    if (kind := statistics_kind(file.name, start)) is not None:
+    known = next((kind for kind, fits in _BY_BYTES.items() if fits(start)), None)
+    if (kind := known or statistics_kind(file.name, start)) is not None:
         return kind
     ending = os.path.splitext(without_compression_suffix(file.name))[1]
     if ending in _ENDINGS:

@@ -92,7 +92,7 @@ def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bo
         known = schema.columns.get(name)
         if name in apart or (known is not None and not known.is_undecided) or table.tells_origin(name):
             continue
-        read = table if inference.by_type else with_readings(table.alone(name), [name])
+        read = table if inference.by_type else with_readings(table.only([name]), [name])
         reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
         spec = inference.propose(name, raw, reading)
         if not spec.has_no_value:

@@ -8,7 +8,7 @@ streams) is read by `tallybayes.tables.source`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,14 +93,10 @@ class Table:
         kept = None if self.kept is None else self.kept.take(integers(rows))
         return Table(len(rows), columns, self.origin, numbers, kept)
 
-    def only(self, names: Container[str]) -> Table:
-        """Some of the columns."""
-        columns = {name: raw for name, raw in self.columns.items() if name in names}
+    def only(self, names: Iterable[str]) -> Table:
+        """Some of the columns, in a time that does not depend on the others."""
+        columns = {name: self.columns[name] for name in names if name in self.columns}
         return Table(self.n_rows, columns, self.origin, self.rows)
-
-    def alone(self, name: str) -> Table:
-        """One of the columns, in a time that does not depend on the others."""
-        return Table(self.n_rows, {name: self.columns[name]}, self.origin, self.rows)
 
     def locate(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with its file and line, or its number in all rows."""

@@ -23,9 +23,8 @@ from tallybayes.cells.arrow import combine_chunks, text_buffers, texts_at, to_li
 from tallybayes.cells.key_form import KeyForm, to_key_type
 from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, unwrap
 from tallybayes.errors import DataError
-from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.raw_values import has_fraction, is_missing
 from tallybayes.tables.table import Raw
-from tallybayes.tables.whole_numbers import has_fraction
 from tallybayes.tally import Tally
 
 __all__ = ["INTEGERS", "SPAN", "KeyReader", "as_codes", "as_codes_like", "check_key", "text_codes"]

@@ -14,7 +14,7 @@ from tallybayes.cells.arrow import as_doubles, combine_chunks, integers, to_nump
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.cells.unread_numbers import UnreadNumbers
+from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, text_of, unwrap, wrong_type
 from tallybayes.errors import DataError
 from tallybayes.tables.raw_values import is_missing, is_number, plain_reals

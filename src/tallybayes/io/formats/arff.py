@@ -15,20 +15,19 @@ first value of a nominal attribute. Relational attributes are refused.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import IO
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.errors import Described, FileError
 from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.delimited_text import CsvCopy
 from tallybayes.io.formats.file_format import ReadOptions
-from tallybayes.io.formats.input_file import InputFile, temporary_copy
-from tallybayes.io.formats.text_copy import LineMap
+from tallybayes.io.formats.input_file import InputFile
 
 __all__ = ["Arff", "is_arff"]
 
@@ -59,13 +58,11 @@ class Arff(Delimited):
         text = io.TextIOWrapper(file.opened(), options.encoding or "utf-8", errors="surrogateescape")
         with text:
             self._attributes, n_lines = _header(text, file.name)
-            lines = LineMap()
-            path = temporary_copy(_as_csv(text, self._attributes, n_lines, lines))
+            copy = CsvCopy.of(_rows(text, self._attributes, n_lines))
         csv_options = ReadOptions(
             format="arff", delimiter=",", missing=options.missing or MissingWords(only=True), comment="none"
         )
-        super().__init__(replace(InputFile.of(path), name=file.name), csv_options, lines=lines)
-        self.size = file.size
+        super().__init__(file, csv_options, copy)
 
     def is_inferred(self, name: str) -> bool:
         """Whether a column is declared as numbers or booleans."""
@@ -75,10 +72,6 @@ class Arff(Delimited):
     def _declared(self) -> dict[str, _Attribute]:
         """The attributes by the names of the columns, which are numbered where attributes have one name."""
         return dict(zip(self.expressions, self._attributes, strict=True))
-
-    def facts(self) -> dict[str, Any]:
-        """Nothing is unusual about the copy."""
-        return {}
 
 
 def is_arff(start: bytes) -> bool:
@@ -125,25 +118,14 @@ def _attribute(line: str, file: str, number: int) -> _Attribute:
     return _Attribute(_bare(declared[1]), {value.lower() for value in values} <= {"true", "false"}, values[0])
 
 
-def _as_csv(text: IO[str], attributes: list[_Attribute], n_lines: int, lines: LineMap) -> Iterator[bytes]:
-    """The rows as CSV; one that cannot be divided is a row with a wrong number of cells, reported with its line."""
-    yield _csv_line([attribute.name for attribute in attributes])
-    line = 2
+def _rows(text: IO[str], attributes: list[_Attribute], n_lines: int) -> Iterator[tuple[int, list[str]]]:
+    """The lines and cells of the names and the rows; one that cannot be divided has a wrong number of cells."""
+    yield 1, [attribute.name for attribute in attributes]
     for number, content in enumerate(text, n_lines + 1):
         content = content.strip()
-        if not content or content.startswith("%"):
-            continue
-        cells = _sparse(content, attributes) if content.startswith("{") else _values(content)
-        lines.add(line, number)
-        written = _csv_line(cells if cells is not None else [content, *["?"] * len(attributes)])
-        line += written.count(b"\n")
-        yield written
-
-
-def _csv_line(cells: list[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
-    return text.getvalue().encode(errors="surrogateescape")
+        if content and not content.startswith("%"):
+            cells = _sparse(content, attributes) if content.startswith("{") else _values(content)
+            yield number, cells if cells is not None else [content, *["?"] * len(attributes)]
 
 
 def _values(content: str) -> list[str] | None:

@@ -2,38 +2,32 @@ r"""CSV read by Arrow in blocks of whole lines, several blocks at once.
 
 Arrow needs half of DuckDB's time, but does not say which line is wrong, and takes some lines for rows that DuckDB
 refuses. So it reads only blocks that both read alike: several columns, all lines ending in \n or all in \r\n, quotes
-only around whole cells and closed (`LineFacts` of the block). At another block, at the first cell that is not of the
-type asked for, and at lines with more or fewer cells it stops with an error; then DuckDB goes on.
+only around whole cells and closed (`LineFacts` of the block). At another block, and at lines with more or fewer cells,
+it stops with an error; then DuckDB goes on. A block with a cell that is not of the type asked for is read as text.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import accumulate, islice
-from operator import xor
+from functools import partial
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.cells.arrow import combine_chunks
 from tallybayes.io.formats.delimited_text import DelimitedText
-from tallybayes.io.formats.duckdb_format import AskedColumn
+from tallybayes.io.formats.duckdb_format import ARROW_TYPES, CastType
 from tallybayes.io.formats.line_facts import LineFacts
 
 __all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
 
 LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 
-_SHORT = 2**12  # bytes that are counted faster without NumPy
-_LINES = 100  # read before it is checked whether one of them is too long
-_TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
 
@@ -46,12 +40,12 @@ class CsvBlocks:
     """The rows of a file of text.
 
     null_words: cells that are null, as they are written in the file.
-    cleaned: a column of text without what cannot be a value of another type.
+    n_bytes: about how many a block has.
     """
 
     text: DelimitedText
     null_words: Sequence[str]
-    cleaned: Callable[[Any], Any]
+    n_bytes: int
 
     @property
     def are_divided(self) -> bool:
@@ -59,34 +53,25 @@ class CsvBlocks:
         dialect = self.text.dialect
         return len(self.text.names) > 1 and (dialect.delimiter + (dialect.quote or "")).isascii()
 
-    def batches(self, asked: Sequence[AskedColumn], n_bytes: int) -> Generator[Any]:
-        """The columns that are asked for, in blocks of about n_bytes.
+    def batches(self, names: Sequence[str], casts: Mapping[str, CastType | None] | None = None) -> Generator[Any]:
+        """Some columns, block by block, as text; those with a cast as its type, in blocks where all cells are of it.
 
         Raises pyarrow.ArrowInvalid at what cannot be read.
         """
         with self._opened() as (file, row_end):
-            for end, batch in ahead(partial(self._read, asked), self._blocks(file, n_bytes)):
+            for end, batch in ahead(partial(self._read, names, casts or {}), self._blocks(file)):
                 row_end = row_end or end
                 if end not in (row_end, b""):
                     raise UnusualLines("lines that end in another way than those before")
                 yield batch
 
     def first(self, n_rows: int) -> Any:
-        """The first rows as text; None if there are none, or blank lines among them."""
-        with self._opened() as (file, row_end):
-            lines = _lines(file, n_rows)
-            has_quotes = bool(self._quote) and self._quote in b"".join(lines)
-            # whether each line ends within quotes
-            open_after = list(accumulate(map(self._has_odd_quotes, lines), xor)) if has_quotes else []
-            n_lines, is_open = len(lines) - sum(open_after), bool(open_after and open_after[-1])
-            while n_lines < n_rows and (line := _line(file)):
-                lines.append(line)
-                is_open ^= self._has_odd_quotes(line)
-                n_lines += not is_open
-        if not lines:
-            return None
-        end, batch = self._read([AskedColumn(name) for name in self.text.names], b"".join(lines))
-        return batch if batch.num_rows == n_lines and (not row_end or end in (row_end, b"")) else None
+        """The first rows as text; None if there are none."""
+        parts: list[Any] = []
+        with closing(self.batches(self.text.names)) as batches:
+            while sum(map(len, parts)) < n_rows and (batch := next(batches, None)) is not None:
+                parts.append(batch)
+        return pa.Table.from_batches(parts).slice(0, n_rows) if parts else None
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], bytes]]:
@@ -100,9 +85,9 @@ class CsvBlocks:
                 raise UnusualLines("names of columns that have several lines")
             yield file, facts.row_end or b""
 
-    def _blocks(self, file: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+    def _blocks(self, file: IO[bytes]) -> Iterator[bytes]:
         """Blocks of whole lines; a line that ends within quotes is continued by the next one."""
-        while block := _whole_lines(file, n_bytes):
+        while block := _whole_lines(file, self.n_bytes):
             parts, n_more = [block], 0
             is_open = self._has_odd_quotes(block)
             while is_open and n_more <= LONGEST_LINE and (line := _line(file)):
@@ -112,22 +97,19 @@ class CsvBlocks:
             yield b"".join(parts)  # of one part: the part itself
 
     def _has_odd_quotes(self, lines: bytes) -> bool:
-        if not self._quote or self._quote not in lines:
-            return False
-        if len(lines) < _SHORT:
-            return lines.count(self._quote) % 2 == 1
-        return int(np.count_nonzero(np.frombuffer(lines, np.uint8) == self._quote[0])) % 2 == 1
+        quote = self.text.dialect.quote
+        return quote is not None and lines.count(quote.encode()) % 2 == 1
 
-    @cached_property
-    def _quote(self) -> bytes:
-        return (self.text.dialect.quote or "").encode()
-
-    def _read(self, asked: Sequence[AskedColumn], block: bytes) -> tuple[bytes, Any]:
+    def _read(self, names: Sequence[str], casts: Mapping[str, CastType | None], block: bytes) -> tuple[bytes, Any]:
         """How the lines of a block end, and its columns."""
         facts = self._look_at(block)
         if self.text.stored_as == "iso8859-1" and not block.isascii():
             block = block.decode("iso8859-1").encode()
-        return facts.row_end or b"", self._batch(asked, block, facts.has_long_cells)
+        try:
+            batch = self._batch(names, casts, block, facts.has_long_cells)
+        except pa.ArrowInvalid:  # a cell of another type, or a line that is no row: then this fails too
+            batch = self._batch(names, {}, block, facts.has_long_cells)
+        return facts.row_end or b"", batch
 
     def _look_at(self, block: bytes) -> LineFacts:
         """The facts about lines that are read alike by Arrow and DuckDB."""
@@ -139,12 +121,12 @@ class CsvBlocks:
             raise UnusualLines("a long line")
         return facts
 
-    def _batch(self, asked: Sequence[AskedColumn], block: bytes, has_long_cells: bool) -> Any:
-        """The columns of a block; those that are asked for as text too are cast from it."""
+    def _batch(
+        self, names: Sequence[str], casts: Mapping[str, CastType | None], block: bytes, has_long_cells: bool
+    ) -> Any:
+        """The columns of a block."""
         from pyarrow import csv
 
-        texts = {column.name for column in asked if column.type is None}
-        read_as = {column.name: _TYPES[None if column.name in texts else column.type] for column in asked}
         places = {name: f"f{i}" for i, name in enumerate(self.text.names)}
         dialect = self.text.dialect
         table = csv.read_csv(
@@ -154,22 +136,15 @@ class CsvBlocks:
                 delimiter=dialect.delimiter, quote_char=dialect.quote or False, newlines_in_values=has_long_cells
             ),
             csv.ConvertOptions(
-                column_types={places[name]: kind for name, kind in read_as.items()},
-                include_columns=[places[name] for name in read_as],
+                column_types={places[name]: ARROW_TYPES[casts.get(name)] for name in names},
+                include_columns=[places[name] for name in names],
                 null_values=list(self.null_words),
                 strings_can_be_null=True,
                 true_values=_TRUE,
                 false_values=_FALSE,
             ),
         )
-        read = {name: combine_chunks(table[places[name]]) for name in read_as}
-        columns = [
-            read[column.name]
-            if _TYPES[column.type] == read_as[column.name]
-            else self.cleaned(read[column.name]).cast(_TYPES[column.type])
-            for column in asked
-        ]
-        return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
+        return pa.record_batch([combine_chunks(table[places[name]]) for name in names], names=list(names))
 
 
 def _line(file: IO[bytes]) -> bytes:
@@ -178,16 +153,6 @@ def _line(file: IO[bytes]) -> bytes:
     if len(line) > LONGEST_LINE + 1:
         raise UnusualLines("a long line")
     return line
-
-
-def _lines(file: IO[bytes], n: int) -> list[bytes]:
-    """The next lines, at most n; some at a time, so that long ones do not fill the memory."""
-    following, lines = iter(partial(file.readline, LONGEST_LINE + 2), b""), list[bytes]()
-    while len(lines) < n and (some := list(islice(following, min(_LINES, n - len(lines))))):
-        if max(map(len, some)) > LONGEST_LINE + 1:
-            raise UnusualLines("a long line")
-        lines += some
-    return lines
 
 
 def _whole_lines(file: IO[bytes], n_bytes: int) -> bytes:

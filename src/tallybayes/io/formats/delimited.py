@@ -12,7 +12,7 @@ import bisect
 import contextlib
 import itertools
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,16 +23,14 @@ from tallybayes.arrays.chunks import n_threads
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import NumberFormat, with_signs
-from tallybayes.cells.number_reading import NumberReading
+from tallybayes.cells.number_reading import NumberReading, as_found
 from tallybayes.errors import DataError, Described, TallyError, shorten
-from tallybayes.io.formats.column_type import holds_booleans, inferred_kind, typed
-from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks, UnusualLines
-from tallybayes.io.formats.delimited_text import DelimitedText
+from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
+from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
-from tallybayes.io.formats.duckdb_format import AskedColumn, DuckDBFormat, Faults, line_in
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
-from tallybayes.io.formats.text_copy import LineMap
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
@@ -42,6 +40,7 @@ _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
+_KINDS: dict[Any, Kind] = {pa.bool_(): "flag", pa.int64(): "number", pa.float64(): "number"}
 
 
 class Delimited(DuckDBFormat):
@@ -49,8 +48,8 @@ class Delimited(DuckDBFormat):
 
     kind = "csv"
 
-    def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
-        self.text = DelimitedText(file, options, LineMap() if lines is None else lines)
+    def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:
+        self.text = DelimitedText(file, options, copy)
         self.name, self.size, self.doubts = file.name, file.size, self.text.doubts
         self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
@@ -70,7 +69,7 @@ class Delimited(DuckDBFormat):
         """The sign between cells."""
         return self.text.dialect.delimiter
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def relation(self, skip_bad: bool = False) -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
         more = self._reader_options()  # first: it may be a copy that is read
         text, quote = self.text, sql_text(self.text.dialect.quote or "")
@@ -87,7 +86,7 @@ class Delimited(DuckDBFormat):
             f"escape={quote}",
             f"columns={{{columns}}}",
             f"nullstr=[{', '.join(map(sql_text, self._null_words))}]",
-            *(["store_rejects=true"] if faults == "report" else []),
+            *(["store_rejects=true"] if skip_bad else []),
             *more,
         ]
         return f"read_csv({', '.join(options)})"
@@ -119,62 +118,63 @@ class Delimited(DuckDBFormat):
 
     def _blocks(self) -> CsvBlocks | None:
         """The file for Arrow's reader; None if its rows are not of several cells."""
-        blocks = CsvBlocks(self.text, self._null_words, self.words.clean)
+        blocks = CsvBlocks(self.text, self._null_words, int(np.clip(_BLOCKS // n_threads(), *_BLOCK)))
         return blocks if blocks.are_divided else None
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
         self._keeps_words = keep
-        tables = self._tables(self.wanted_kinds(wanted), keep=keep, bad=bad)
+        tables = self._tables(self.wanted_columns(wanted), keep=keep, bad=bad)
         return tables if bad is None or not keep else self._with_rejected(tables, bad)
 
-    def _tables(self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+    def _tables(self, columns: Sequence[WantedColumn], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The rows as Arrow reads them, and from where it stops on as DuckDB does."""
-        n_rows, look = 0, False
-
-        def counted(batches: Iterator[Any]) -> Iterator[Any]:
-            nonlocal n_rows
-            for batch in batches:
-                yield batch
-                n_rows += batch.num_rows
-
-        selection = self.selection(kinds, keep=keep)
-        if (batches := self._quick_batches(selection.asked)) is not None:
+        n_rows = 0
+        names = list(self.expressions) if keep else [column.name for column in columns]
+        may_cast = not keep and not self.words.numbers  # numbers may mean a missing value
+        casts = {column.name: column.cast for column in columns if may_cast and column.cast not in (None, "EITHER")}
+        if (blocks := self._blocks()) is not None:
             try:
-                yield from self.read(selection, counted(batches), bad)
+                for batch in blocks.batches(names, casts):
+                    kept = pa.Table.from_batches([batch]) if keep else None
+                    table = Table(len(batch), {}, self.origin(n_rows), kept=kept)
+                    yield self.read(table, columns, [batch[column.name] for column in columns], bad)
+                    n_rows += len(batch)
                 return
-            except (pa.ArrowException, OSError) as error:
-                look = n_rows > 0 and not isinstance(error, UnusualLines)  # the cell would stop DuckDB too
-        yield from self.tables_after(n_rows, kinds, keep=keep, bad=bad, look=look)
-
-    def _quick_batches(self, asked: Sequence[AskedColumn]) -> Generator[Any] | None:
-        """The columns as Arrow reads them; None if it might take a cell for another value than DuckDB does."""
-        are_words = self.words.numbers and any(column.type is not None for column in asked)  # numbers that mean missing
-        blocks = None if are_words or any(column.type == "EITHER" for column in asked) else self._blocks()
-        return None if blocks is None else blocks.batches(asked, int(np.clip(_BLOCKS // n_threads(), *_BLOCK)))
+            except (pa.ArrowException, OSError):
+                pass
+        yield from self.tables_after(n_rows, columns, keep=keep, bad=bad)
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
-        """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
-        with contextlib.suppress(pa.ArrowException, OSError):
-            if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
-                self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
-                return pa.Table.from_batches([first])
-        if (head := self.text.head(n + n // 10)) is not None:  # some lines may be blank, or no rows
-            text, self.text = self.text, head
+        """The first rows, from a copy of the first lines if these are enough."""
+        text = self.text
+        n_before = text.skip - text.dialect.skip + int(text.header)
+        for n_lines in (n, n + n // 10):  # some lines may be blank, or no rows
+            if (head := text.head(n_before + n_lines)) is None:
+                break
+            self.text = head
             try:
                 with contextlib.suppress(TallyError):
-                    if (rows := super()._first_rows(n, skip_bad)).num_rows == n:
+                    if (rows := self._read_first_rows(n, skip_bad)).num_rows == n:
                         return rows
             finally:
                 self.text = text
+        return self._read_first_rows(n, skip_bad)
+
+    def _read_first_rows(self, n: int, skip_bad: bool) -> Any:
+        """The first rows: by Arrow if their lines are usual, else by DuckDB."""
+        with contextlib.suppress(pa.ArrowException, OSError):
+            if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
+                self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
+                return first
         return super()._first_rows(n, skip_bad)
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
         known = [name for name in names if name in self.expressions]
-        if known and (batches := self._quick_batches([AskedColumn(name) for name in known])) is not None:
-            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(batches) as blocks:
-                return self._typed(self.values_among(blocks, known, n))
+        if known and (blocks := self._blocks()) is not None:
+            with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(blocks.batches(known)) as batches:
+                return self._typed(self.values_among(batches, known, n))
         return self._typed(super().some(known, n, skip_bad=skip_bad))
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
@@ -193,7 +193,7 @@ class Delimited(DuckDBFormat):
 
     def _rejected_cells(self) -> list[tuple[float, pa.Table]]:
         """The cells of the lines that DuckDB cannot read: filled up or cut, with their places among the rows."""
-        self.connection.sql(f"SELECT count(*) FROM {self.relation('report')}").fetchall()
+        self.connection.sql(f"SELECT count(*) FROM {self.relation(skip_bad=True)}").fetchall()
         faults = self.reported()
         if not faults:
             return []
@@ -205,10 +205,6 @@ class Delimited(DuckDBFormat):
             one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
         return result
-
-    def must_look(self) -> bool:
-        """Whether the words for missing values are among the cells."""
-        return self._keeps_words
 
     def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
         """The format that is wanted, unless another one was ordered; else that of the first rows of this file."""
@@ -226,12 +222,6 @@ class Delimited(DuckDBFormat):
         """A column without spaces around its cells, and null in place of the words for missing values."""
         return self.words.clean(column)
 
-    def _cell_to_cast(self, name: str) -> str:
-        """A cell without the words for missing values that are numbers, which could be cast."""
-        words = ", ".join(map(sql_text, self.words.numbers))
-        cell = self._cell(name)
-        return f"CASE WHEN trim({cell}) IN ({words}) THEN NULL ELSE {cell} END" if words else cell
-
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
         file = self.text.file
@@ -248,8 +238,7 @@ class Delimited(DuckDBFormat):
         written = dict(zip(self.expressions, cells, strict=True))
         texts = {name: self._without_words(column) for name, column in written.items()}
         columns = self._typed(texts)
-        kinds = {name: inferred_kind(column) for name, column in columns.items()}
-        self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
+        self.inferred = {name: _KINDS[column.type] for name, column in columns.items() if column.type in _KINDS}
         n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
         return Table(
             len(cells[0]) if cells else 0,
@@ -262,17 +251,14 @@ class Delimited(DuckDBFormat):
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
-        texts = {
-            name: column for name, column in cells.items() if self.is_inferred(name) and not holds_booleans(column)
-        }
+        texts = {name: column for name, column in cells.items() if self.is_inferred(name)}
         options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
         self.readings |= detect_numbers(texts, **options)
-        inferred = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
-        return {**cells, **inferred}
+        return cells | {name: as_found(column, self.readings.get(name)) for name, column in texts.items()}
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
-        if len(self.expressions) == 1:
+        if len(self.expressions) == 1 or self.kind != "csv":  # nothing is unusual about a copy
             return {}
         usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
         return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}

@@ -2,31 +2,82 @@
 
 Encoding, delimiter and names are detected from the beginning of the file. How all of its lines end and how long they
 are is looked at only when a reader must know it (`line_facts`).
+
+Some files are copied first (`_copy_lines`), without comment lines and with one kind of line end: DuckDB takes a comment
+sign within a line for the start of a comment too, and loses cells where some lines end in a carriage return alone and
+others do not (seen with 2.0).
 """
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import copy
+import csv
 import io
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from tallybayes.errors import Described, FileError, check_integer
-from tallybayes.io.formats.dialect import Dialect, Doubt, header_names
+from tallybayes.io.formats.dialect import Dialect, Doubt, header_names, text_lines
 from tallybayes.io.formats.encoding import table_encoding
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
 from tallybayes.io.formats.line_facts import LineFacts
-from tallybayes.io.formats.text_copy import LineMap, copy_lines
 
-__all__ = ["DelimitedText"]
+__all__ = ["CsvCopy", "DelimitedText"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
 _READABLE = ("utf-8", "utf-8-sig", "iso8859-1")  # encodings that are read without a copy of the file
+
+
+class LineMap:
+    """Line numbers of a copy to those of the original, so that errors name lines that the user can look at.
+
+    >>> lines = LineMap()
+    >>> lines.add(3, 5)  # the third line of the copy is the fifth of the original, and so on from there
+    >>> [lines.original(line) for line in (2, 3, 4)]
+    [2, 5, 6]
+    """
+
+    def __init__(self) -> None:
+        self._starts, self._offsets = [1], [0]
+
+    def add(self, line: int, original: int) -> None:
+        """From a line of the copy on, lines count from this line of the original; lines are added in order."""
+        if original - line != self._offsets[-1]:
+            self._starts.append(line)
+            self._offsets.append(original - line)
+
+    def original(self, line: int) -> int:
+        """The line of the original."""
+        return line + self._offsets[bisect.bisect_right(self._starts, line) - 1]
+
+
+class CsvCopy(NamedTuple):
+    """The path of a copy as CSV, and the lines of the original."""
+
+    path: str
+    lines: LineMap
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, Sequence[str]]]) -> CsvCopy:
+        """Write rows; each comes with its line in the original."""
+        lines = LineMap()
+
+        def written() -> Iterator[bytes]:
+            line = 1
+            for number, cells in rows:
+                text = io.StringIO()
+                csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
+                lines.add(line, number)
+                line += len(text_lines(text.getvalue()))
+                yield text.getvalue().encode(errors="surrogateescape")
+
+        return cls(temporary_copy(written()), lines)
 
 
 class DelimitedText:
@@ -37,8 +88,10 @@ class DelimitedText:
     doubts: what was assumed, each with a hint how to change it.
     """
 
-    def __init__(self, file: InputFile, options: ReadOptions, lines: LineMap) -> None:
+    def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:
         self.name = file.name
+        if copy is not None:
+            file = replace(InputFile.of(copy.path), name=file.name)
         self.encoding = table_encoding(file.start(), options.encoding, file.name)
         is_readable = self.encoding in _READABLE
         self.file = file if is_readable else file.in_utf8(self.encoding)
@@ -47,7 +100,7 @@ class DelimitedText:
         if "\x00" in start:
             hint = "name the format with format= (--format)"
             raise FileError("a file of text", got=start[:20], file=self.name, hint=hint)
-        self._original_lines = lines
+        self._original_lines = LineMap() if copy is None else copy.lines
         self.header = options.header
         with self._opened() as text:
             lead = list(itertools.islice(text, check_integer("skip_lines", options.skip_lines, at_least=0)))
@@ -63,8 +116,9 @@ class DelimitedText:
     def _copy(self) -> None:
         """Read a copy from now on, without comments and with one kind of line end."""
         with self._opened("surrogateescape") as text:
-            path, self._original_lines = copy_lines(text, self.dialect, origin=self._original_lines)
-        self.file, self.stored_as = replace(InputFile.of(path), name=self.name), "utf-8"
+            copied = _copy_lines(text, self.dialect, origin=self._original_lines)
+        self._original_lines = copied.lines
+        self.file, self.stored_as = replace(InputFile.of(copied.path), name=self.name), "utf-8"
         self.dialect = replace(self.dialect, skip=0)
         self._is_copy = True
 
@@ -83,6 +137,10 @@ class DelimitedText:
 
     def _opened(self, errors: str = "replace") -> IO[str]:
         return io.TextIOWrapper(self.file.opened(), self.stored_as, errors=errors, newline="")
+
+    def _opened_bytes(self) -> IO[str]:
+        """One character for each byte, whatever the encoding."""
+        return io.TextIOWrapper(self.file.opened(), "latin-1", newline="")
 
     @contextlib.contextmanager
     def rows(self) -> Iterator[Any]:
@@ -112,14 +170,8 @@ class DelimitedText:
         """The byte at which the lines of the table begin."""
         if not self.dialect.skip:
             return 0
-        with self._byte_lines() as lines:
+        with self._opened_bytes() as lines:
             return sum(map(len, itertools.islice(lines, self.dialect.skip)))
-
-    @contextlib.contextmanager
-    def _byte_lines(self) -> Iterator[IO[str]]:
-        """Lines with one character for each byte, whatever the encoding."""
-        with io.TextIOWrapper(self.file.opened(), "latin-1", newline="") as lines:
-            yield lines
 
     @cached_property
     def line_facts(self) -> LineFacts:
@@ -142,20 +194,50 @@ class DelimitedText:
 
         A line that ends within quotes is continued by the next one.
         """
-        kept: list[str] = []
-        with self._byte_lines() as lines:
-            kept += itertools.islice(lines, self.dialect.skip)
-            n_kept, is_open = 0, False
+
+        def first_lines() -> Iterator[bytes]:
+            n_kept, is_open = -self.dialect.skip, False
             for line in lines:
-                kept.append(line)
-                is_open ^= self.dialect.quote is not None and line.count(self.dialect.quote) % 2 == 1
+                yield line.encode("latin-1")
+                if n_kept >= 0 and self.dialect.quote is not None:  # lines before the table may have a single quote
+                    is_open ^= line.count(self.dialect.quote) % 2 == 1
                 n_kept += not is_open
                 if n_kept == n_lines:
-                    break
+                    return
+
+        with self._opened_bytes() as lines:
+            path = temporary_copy(first_lines())
             if not lines.read(1):
                 return None
-        path = temporary_copy(line.encode("latin-1") for line in kept)
         head = copy.copy(self)
         head.file = replace(InputFile.of(path), name=self.name)
         head.__dict__.pop("line_facts", None)
         return head
+
+
+def _copy_lines(text: IO[str], dialect: Dialect, *, origin: LineMap) -> CsvCopy:
+    r"""Copy lines to a file in UTF-8.
+
+    text: the file, opened with newline="" and errors="surrogateescape", so that bytes in another encoding are kept.
+    origin: the lines of what the file itself is a copy of.
+
+    >>> import io, pathlib
+    >>> text = io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n', newline="")
+    >>> path, lines = _copy_lines(text, Dialect(",", '"', "#", 0), origin=LineMap())
+    >>> pathlib.Path(path).read_text(), lines.original(1), lines.original(2)
+    ('a,b\n"x\n# y",3\n', 2, 4)
+    """
+    lines = LineMap()
+
+    def kept() -> Iterator[bytes]:
+        within, n_kept = False, 0
+        for number, line in enumerate(text, 1):
+            if number <= dialect.skip or (not within and dialect.comment and line.startswith(dialect.comment)):
+                continue
+            if dialect.quote is not None and line.count(dialect.quote) % 2:
+                within = not within
+            n_kept += 1
+            lines.add(n_kept, origin.original(number))
+            yield (line if within else line.rstrip("\r\n") + "\n").encode("utf-8", errors="surrogateescape")
+
+    return CsvCopy(temporary_copy(kept()), lines)

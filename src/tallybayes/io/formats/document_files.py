@@ -5,18 +5,27 @@
     text      the text; of HTML the visible text
     file      the path, and for an mbox the number of the message: inbox.mbox#3
 
+The label of a file in a folder is the folder that it is in:
+
+    mail/spam/1.txt      the label spam
+    mail/ham/old/2.eml   the label ham: the first folder below the given one
+    mail/3.txt           no label; it can be predicted
+
+Names that begin with a dot are skipped. A folder that contains tables is an error, since the tables are probably meant.
 Several files are read as one table, so that the families of columns are not inferred from a single row. A file that is
 not text is a bad row.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,12 +36,11 @@ from tallybayes.io.formats.encoding import check_encoding, cleaned, decoded
 from tallybayes.io.formats.file_format import FileFormat, ReadOptions
 from tallybayes.io.formats.html_text import is_html, visible
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
-from tallybayes.io.formats.mail import HEADERS, is_mail, mail
-from tallybayes.io.formats.mbox import LONGEST, is_mbox, messages
+from tallybayes.io.formats.mail import HEADERS, LONGEST, is_mail, is_mbox, mail, messages
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table
 
-__all__ = ["KINDS", "Document", "DocumentFiles", "combined", "document_kind"]
+__all__ = ["KINDS", "DocumentFiles", "Folder", "combined", "document_kind"]
 
 KINDS = ("text", "mail", "mbox")
 
@@ -44,7 +52,8 @@ _HEAD_BYTES = 2**26  # the same for the first rows
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SKIP = "skip_bad=True (--skip-bad) leaves such files out and counts them"
 
-Item = TypeVar("Item")
+_NAMES = "csv|tsv|tab|json|jsonl|ndjson|parquet|duckdb|sqlite|xlsx|xls|ods|feather|arrow|arff|sas7bdat|dta|sav"
+_TABLE = re.compile(rf"\.({_NAMES})(\.(gz|zst|zstd|bz2|xz))?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,8 @@ class DocumentFiles(FileFormat):
         """The first rows, taken from all groups; they determine the columns."""
         bad = BadRows() if skip_bad else None
         share = -(-n // max(len(self.groups), 1)), -(-_HEAD_BYTES // max(len(self.groups), 1))
-        each = (_first(self._rows(document, bad), *share) for document in _in_turn(self.groups))
+        in_turn = itertools.chain.from_iterable(itertools.zip_longest(*self.groups))  # the first of each group, ...
+        each = (_first(self._rows(document, bad), *share) for document in in_turn if document is not None)
         rows = list(_first(itertools.chain.from_iterable(each), n, _HEAD_BYTES))
         found = {name for row in rows for name in row.cells}
         names = ("label", *HEADERS, "text", "file")
@@ -161,6 +171,44 @@ class DocumentFiles(FileFormat):
         return strings(values) if kind is None and not pa.types.is_temporal(column.type) else values
 
 
+class Folder(DocumentFiles):
+    """The files of a folder and of the folders in it."""
+
+    kind = "folder"
+
+    def __init__(self, path: str, reading: ReadOptions) -> None:
+        size, n_files, tables = 0, 0, None
+        for file in _files(path):
+            with contextlib.suppress(OSError):  # deleted meanwhile: an error when it is read
+                size += os.stat(os.path.join(path, file)).st_size
+            n_files += 1
+            if tables is None and (ending := _TABLE.search(file)):
+                tables = os.path.join("**" if os.path.dirname(file) else "", f"*{ending[0]}")
+        if reading.format not in (None, *KINDS) or (reading.format is None and tables is not None):
+            place = os.path.join(path, tables or "*")
+            hint = f"{place} reads what is in it; format= (--format) text takes every file for a text"
+            raise FileError("a file", got=Described("a folder"), file=path, hint=hint)
+        if not n_files:
+            raise FileError("a folder with files in it", got=Described("an empty one"), file=path)
+        labels = [entry.name for entry in _entries(path) if entry.is_dir()]
+        groups = [_Group(path, label) for label in (*labels, None)]
+        super().__init__(path, groups, reading, size=size, labelled=True)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The files below the folder of a label, or those next to such folders."""
+
+    root: str
+    label: str | None
+
+    def __iter__(self) -> Iterator[Document]:
+        label = None if self.label is None else cleaned(self.label)
+        for file in _files(self.root, self.label or "", deep=self.label is not None):
+            path = os.path.join(self.root, file)
+            yield Document(path, cleaned(path), cleaned(file), label)
+
+
 def combined(formats: Iterable[FileFormat]) -> list[FileFormat]:
     """Formats in order, with neighbouring documents combined into one."""
     result: list[FileFormat] = []
@@ -208,22 +256,6 @@ def _first(rows: Iterator[_Row], n: int, n_bytes: int) -> Iterator[_Row]:
             return
 
 
-def _in_turn(groups: Sequence[Iterable[Item]]) -> Iterator[Item]:
-    """The first of each group, then the second of each, and so on.
-
-    >>> list(_in_turn(["abc", "d", "ef"]))
-    ['a', 'd', 'e', 'b', 'f', 'c']
-    """
-    waiting = [iter(group) for group in groups]
-    while waiting:
-        still = []
-        for group in waiting:
-            for item in itertools.islice(group, 1):
-                yield item
-                still.append(group)
-        waiting = still
-
-
 def _located(error: TallyError | OSError, name: str) -> TallyError:
     """The error with the name of the file and a hint."""
     if isinstance(error, OSError):
@@ -242,3 +274,23 @@ def _column(name: str, values: list[Any]) -> Any:
 def _if_any(column: Any) -> Any:
     """A column; one without values has no type yet."""
     return pa.nulls(len(column)) if column.null_count == len(column) else column
+
+
+def _files(root: str, below: str = "", *, deep: bool = True, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """The files of a folder, by relative path; links to a folder above are skipped."""
+    above = (*above, os.path.realpath(os.path.join(root, below)))
+    for entry in _entries(os.path.join(root, below)):
+        name = os.path.join(below, entry.name)
+        if entry.is_file():
+            yield name
+        elif deep and entry.is_dir() and os.path.realpath(entry.path) not in above:
+            yield from _files(root, name, above=above)
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
+    """The entries of a folder that are not hidden, sorted by name."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted((entry for entry in entries if entry.name[0] != "."), key=lambda entry: entry.name)
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", file=path) from error

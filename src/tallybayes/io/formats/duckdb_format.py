@@ -1,19 +1,17 @@
 """Rows that DuckDB reads: a FROM clause, an SQL expression for each column, a stream of Arrow batches.
 
-The first query casts text to numbers at full speed and stops at a value that is not a number. A second query then
-goes on from there: it selects each such column twice, as text and with TRY_CAST, and the batches are searched for cells
-that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
-what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
-must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
-the number of columns. Rows that another reader has read are skipped: a format may have one that is faster, mostly.
+Cells are selected as they are stored. Text that is wanted as numbers or booleans is cast afterwards, batch by batch, or
+parsed if the column has a format of its own. Of the cells that cannot be cast, words are missing values and are
+counted; numbers that are written in another way, and what is no boolean, are errors or bad rows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
@@ -22,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cells.arrow import integers, pc, strings, to_numpy, valid_rows
+from tallybayes.cells.arrow import integers, is_text_type, pc, strings, to_numpy, valid_rows
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
@@ -31,49 +29,26 @@ from tallybayes.io.formats.file_format import FileFormat
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["AskedColumn", "DuckDBFormat", "Faults", "Selection", "line_in"]
+__all__ = ["ARROW_TYPES", "CastType", "DuckDBFormat", "WantedColumn", "line_in"]
 
-Faults = Literal["stop", "report"]
 CastType = Literal["DOUBLE", "BOOLEAN", "EITHER"]  # of text: numbers, booleans, or numbers where not booleans
+ARROW_TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
 
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
 _BOOLEAN = "a boolean (0, 1, true, false)"
 _EXAMPLE = 1234.5  # shows how thousands and decimals are written
+_CAST_TYPES: Mapping[Any, CastType] = {"number": "DOUBLE", "flag": "BOOLEAN", None: "EITHER"}  # by the kind, if known
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """A column, and where its cells are in a batch: as they were read (and parsed by a format), and cast to numbers."""
+class WantedColumn:
+    """A column to read, and what its cells become if they are text: parsed by a format, cast, or left as they are."""
 
     name: str
     kind: Kind | None
-    read: int | None
-    cast: int | None
     form: NumberFormat | None = None
-
-
-@dataclass(frozen=True)
-class AskedColumn:
-    """A column of a batch: the name of a column of the file, and the type of its values; None: as they are stored."""
-
-    name: str
-    type: CastType | None = None
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What is read of every row.
-
-    expressions: SQL expressions, one for each column of a batch; asked: the same for other readers.
-    kept: the places of the original cells, if they are kept; bad_rows: the place of the condition for bad rows.
-    """
-
-    cells: list[_Cells]
-    expressions: list[str]
-    asked: list[AskedColumn]
-    kept: list[int] | None
-    bad_rows: int | None
+    cast: CastType | None = None
 
 
 class DuckDBFormat(FileFormat):
@@ -90,8 +65,8 @@ class DuckDBFormat(FileFormat):
         return connect()
 
     @abstractmethod
-    def relation(self, faults: Faults = "stop") -> str:
-        """The FROM clause; `faults` says what to do with lines that DuckDB cannot read."""
+    def relation(self, skip_bad: bool = False) -> str:
+        """The FROM clause; skip_bad: whether lines that DuckDB cannot read are reported instead of stopping at one."""
 
     def original_cell(self, name: str) -> str:
         """The SQL expression of a cell as it is in the file."""
@@ -105,7 +80,7 @@ class DuckDBFormat(FileFormat):
         )
 
     def reported(self) -> list[DataError]:
-        """The lines that DuckDB could not read in the last query with `faults="report"`."""
+        """The lines that DuckDB could not read in the last query that skipped them."""
         return []
 
     def bad_row_condition(self) -> str | None:
@@ -158,120 +133,89 @@ class DuckDBFormat(FileFormat):
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""
-        return self.tables_after(0, self.wanted_kinds(wanted), keep=keep, bad=bad)
+        return self.tables_after(0, self.wanted_columns(wanted), keep=keep, bad=bad)
 
-    def wanted_kinds(self, wanted: Mapping[str, Kind | None] | None) -> dict[str, Kind | None]:
-        """The columns of the file that are wanted, and their kinds."""
+    def wanted_columns(self, wanted: Mapping[str, Kind | None] | None) -> list[WantedColumn]:
+        """The columns of the file that are wanted."""
         kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
-        return {name: kind for name, kind in kinds.items() if name in self.expressions}
+        return [self._wanted_column(name, kind) for name, kind in kinds.items() if name in self.expressions]
+
+    def _wanted_column(self, name: str, kind: Kind | None) -> WantedColumn:
+        if kind is None or self.expressions[name][1] != "VARCHAR":
+            return WantedColumn(name, kind)
+        if (form := self.format_of(name, kind)) is not None:
+            return WantedColumn(name, kind, form)
+        known = kind if kind == "number" else self.inferred.get(name)
+        return WantedColumn(name, kind, cast=_CAST_TYPES[known])
 
     def tables_after(
-        self, n_rows: int, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None, look: bool = False
+        self, after: int, columns: Sequence[WantedColumn], *, keep: bool, bad: BadRows | None
     ) -> Iterator[Table]:
-        """The rows after the first n_rows; look: whether a cell that cannot be cast is known to come."""
+        """The rows after some that were read already."""
+        condition = None if bad is None else self.bad_row_condition()
+        cells = [self._cell(column.name) for column in columns]
+        originals = [self.original_cell(name) for name in self.expressions] if keep else []
+        selected = [*cells, *originals, *([] if condition is None else [condition])]
+        place = {expression: i for i, expression in enumerate(dict.fromkeys(selected))}
+        n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
+        first = 0
         try:
-            if bad is None and not look and not self.must_look():
-                plain = self.selection(kinds, keep=keep)
-                try:
-                    for table in self.read(plain, self._selected(plain), after=n_rows):
-                        yield table
-                        n_rows += table.n_rows
-                    return
-                except duckdb_errors():
-                    self.reported()
-            complete = self.selection(kinds, keep=keep, look=True, bad=bad)
-            yield from self.read(complete, self._selected(complete, bad is not None), bad, after=n_rows)
+            for batch in _gathered(self._select(place, bad is not None).to_arrow_reader(n_rows), n_rows):
+                n_known, first = min(max(after - first, 0), len(batch)), first + len(batch)
+                if n_known and n_known == len(batch):
+                    continue
+                read = [column.slice(n_known) for column in batch.columns]
+                kept = pa.table([read[place[one]] for one in originals], list(self.expressions)) if keep else None
+                are_bad = None if condition is None else to_numpy(read[place[condition]])
+                table = Table(len(batch) - n_known, {}, self.origin(first - len(batch) + n_known), kept=kept)
+                yield self.read(table, columns, [read[place[one]] for one in cells], bad, are_bad)
         except duckdb_errors() as error:
             raise self.broken(error) from None
         if bad is not None:
             for fault in self.reported():
                 bad.add(fault)
 
-    def must_look(self) -> bool:
-        """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
-        return bool(self.missing)
-
-    def selection(
-        self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
-    ) -> Selection:
-        """What to select; text that is cast is read as text too where the cells must be looked at."""
-        places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
-        asked: list[AskedColumn] = []
-
-        def place(expression: str, name: str, cast: CastType | None = None) -> int:
-            if expression not in places:
-                asked.append(AskedColumn(name, cast))
-            return places.setdefault(expression, len(places))
-
-        cells = []
-        for name, kind in kinds.items():
-            is_text = kind is not None and self.expressions[name][1] == "VARCHAR"
-            form = self.format_of(name, kind) if is_text and kind is not None else None
-            cast = self._cast_type(name, kind) if is_text and form is None and kind is not None else None
-            read = place(self._cell(name), name) if look or cast is None else None
-            numbers = None if cast is None else place(self._cast(name, cast, look), name, cast)
-            cells.append(_Cells(name, kind, read, numbers, form))
-        kept = [place(self.original_cell(name), name) for name in self.expressions] if keep else None
-        condition = self.bad_row_condition() if bad is not None else None
-        bad_rows = None if condition is None else place(condition, "")
-        return Selection(cells, list(places), asked, kept, bad_rows)
-
-    def _selected(self, selection: Selection, skip_bad: bool = False) -> Iterator[Any]:
-        """The rows as DuckDB reads them."""
-        n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
-        yield from _gathered(self._select(selection.expressions, skip_bad).to_arrow_reader(n_rows), n_rows)
-
     def read(
-        self, selection: Selection, batches: Iterable[Any], bad: BadRows | None = None, *, after: int = 0
-    ) -> Iterator[Table]:
-        """Batches as tables; after: how many rows are skipped."""
-        cells, first = selection.cells, 0
-        for batch in batches:
-            n_known, start = max(after - first, 0), first
-            first += batch.num_rows
-            if n_known and n_known >= batch.num_rows:
-                continue
-            batch, start = batch.slice(n_known), start + n_known
-            table, faults = self._table(batch, cells, start)
-            if selection.kept is not None:
-                columns = [batch.column(i) for i in selection.kept]
-                table = replace(table, kept=pa.table(columns, names=list(self.expressions)))
-            if selection.bad_rows is not None:
-                faults[to_numpy(batch.column(selection.bad_rows))] = -1
-            yield self._without_faults(table, batch, cells, faults, bad)
+        self,
+        table: Table,
+        columns: Sequence[WantedColumn],
+        cells: Sequence[Any],
+        bad: BadRows | None,
+        are_bad: NDArray[np.bool_] | None = None,
+    ) -> Table:
+        """A table filled with columns, whose cells are as they were read; a bad row is counted, or an error."""
+        faults = np.full(table.n_rows, len(columns))  # for each row the number of the first column that is wrong
+        for number, (column, stored) in enumerate(zip(columns, cells, strict=True)):
+            text = values = self._without_words(stored)
+            if column.form is not None:
+                values = column.form.parse(text)
+            elif column.cast is not None and is_text_type(text.type):
+                values = _cast_text(text, column.cast)
+            table.columns[column.name] = values
+            if values.null_count > text.null_count:
+                odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
+                odd = odd if _is_flag(column) else self._numbers(column, text, odd, table)
+                faults[odd] = np.minimum(faults[odd], number)
+        if are_bad is not None:
+            faults[are_bad] = -1
+        for row in np.flatnonzero(faults < len(columns)).tolist():
+            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
+            if faults[row] >= 0:
+                error = _not_castable(columns[faults[row]], cells[faults[row]][row].as_py(), row)
+            if bad is None:
+                raise table.locate(error)
+            bad.add(table.locate(error) if bad.wants_more else error, table, row)
+        good = np.flatnonzero(faults == len(columns))
+        return table if len(good) == table.n_rows else table.take(good)
 
-    def _table(self, batch: Any, cells: list[_Cells], first: int) -> tuple[Table, NDArray[np.int64]]:
-        """The columns of a batch, and for each row the number of the first column that could not be cast."""
-        columns: dict[str, Any] = {}
-        faults = np.full(batch.num_rows, len(cells))
-        for number, column in enumerate(cells):
-            text: Any = None if column.read is None else self._without_words(batch.column(column.read))
-            values = text if column.cast is None else batch.column(column.cast)
-            values = values if column.form is None else column.form.parse(text)
-            columns[column.name] = values
-            if text is not None and values is not text:
-                if values.null_count > text.null_count or column.cast is not None:
-                    odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
-                    odd = (
-                        odd
-                        if column.kind == "flag" and column.form is None
-                        else self._numbers(column, text, odd, first)
-                    )
-                    faults[odd] = np.minimum(faults[odd], number)
-                if column.cast is not None and text.null_count:  # a word for missing values may be a number
-                    columns[column.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
-        return Table(batch.num_rows, columns, self.origin(first)), faults
-
-    def _numbers(self, column: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    def _numbers(self, column: WantedColumn, text: Any, odd: NDArray[np.int64], table: Table) -> NDArray[np.int64]:
         """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
-        if not len(odd):
-            return odd
         cells = text.take(integers(odd))
         are_numbers = to_numpy(looks_like_number(cells))
         known = strings([] if column.form is None else list(column.form.words)).cast(cells.type)
         words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
-        if len(words) and self.unread_numbers is not None:
-            row = first + int(odd[words[0]])
+        if len(words) and self.unread_numbers is not None and table.origin is not None:
+            row = table.origin.first + int(odd[words[0]])
             self.unread_numbers.add(column.name, cells.take(integers(words)), place=lambda: self._place(row))
         others: NDArray[np.int64] = odd[are_numbers]
         return others
@@ -280,39 +224,8 @@ class DuckDBFormat(FileFormat):
         line = self.line_of(row)
         return f"{self.name}, row {row}" if line is None else f"{self.name}, line {line}"
 
-    def _without_faults(
-        self, table: Table, batch: Any, cells: list[_Cells], faults: NDArray[np.int64], bad: BadRows | None
-    ) -> Table:
-        """The rows without a fault; the others are counted, or the first of them is an error."""
-        for row in np.flatnonzero(faults < len(cells)).tolist():
-            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
-            if faults[row] >= 0:
-                column = cells[faults[row]]
-                error = _not_castable(column, batch.column(column.read)[row].as_py(), row)
-            if bad is None:
-                raise table.locate(error)
-            bad.add(table.locate(error) if bad.wants_more else error, table, row)
-        good = np.flatnonzero(faults == len(cells))
-        return table if len(good) == table.n_rows else table.take(good)
-
     def _cell(self, name: str) -> str:
         return self.expressions[name][0]
-
-    def _cell_to_cast(self, name: str) -> str:
-        return self._cell(name)
-
-    def _cast_type(self, name: str, kind: Kind) -> CastType:
-        """The type that a column of text is cast to."""
-        known = kind if kind == "number" else self.inferred.get(name)
-        return "EITHER" if known is None else "DOUBLE" if known == "number" else "BOOLEAN"
-
-    def _cast(self, name: str, kind: CastType, safe: bool) -> str:
-        """A column of text as numbers; null instead of an error if `safe`."""
-        cast = "TRY_CAST" if safe else "CAST"
-        value = self._cell_to_cast(name)
-        if kind != "EITHER":
-            return f"{cast}({value} AS {kind})"
-        return f"coalesce(TRY_CAST({value} AS DOUBLE), {cast}({value} AS BOOLEAN)::DOUBLE)"
 
     def _without_words(self, column: Any) -> Any:
         """A column with null in place of the words for missing values."""
@@ -323,7 +236,7 @@ class DuckDBFormat(FileFormat):
 
     def _select(self, expressions: Iterable[str], skip_bad: bool, limit: str = "") -> Any:
         columns = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions)) or "1"
-        return self.connection.sql(f"SELECT {columns} FROM {self.relation('report' if skip_bad else 'stop')} {limit}")
+        return self.connection.sql(f"SELECT {columns} FROM {self.relation(skip_bad)} {limit}")
 
 
 def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
@@ -338,15 +251,35 @@ def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         yield pa.concat_batches(waiting)
 
 
-def _not_castable(cells: _Cells, value: str, row: int) -> DataError:
-    if cells.kind == "flag" and cells.form is None:
+def _cast_text(cells: Any, kind: CastType) -> Any:
+    """Cells of text as numbers or booleans, null where one is neither; Arrow casts fewer spellings than DuckDB.
+
+    >>> _cast_text(pa.array(["1.5", " 2", "1_000", "true", "none"]), "EITHER").to_pylist()
+    [1.5, 2.0, 1000.0, 1.0, None]
+    """
+    if kind in ARROW_TYPES:
+        with contextlib.suppress(pa.ArrowInvalid):
+            return cells.cast(ARROW_TYPES[kind])
+    cast = f"TRY_CAST(cell AS {kind})"
+    if kind == "EITHER":
+        cast = "coalesce(TRY_CAST(cell AS DOUBLE), TRY_CAST(cell AS BOOLEAN)::DOUBLE)"
+    return connect().from_arrow(pa.table({"cell": cells})).project(cast).to_arrow_table().column(0).combine_chunks()
+
+
+def _is_flag(column: WantedColumn) -> bool:
+    """Whether only booleans are expected."""
+    return column.kind == "flag" and column.form is None
+
+
+def _not_castable(column: WantedColumn, value: str, row: int) -> DataError:
+    if _is_flag(column):
         hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
-        return DataError(_BOOLEAN, got=value, column=cells.name, row=row, hint=hint)
-    form = cells.form or NumberFormat()
+        return DataError(_BOOLEAN, got=value, column=column.name, row=row, hint=hint)
+    form = column.form or NumberFormat()
     expected = f"a number written like {form.text(_EXAMPLE)}"
     hint = "decimal= and thousands= (--decimal, --thousands) say how numbers are written; "
     hint += f"if {value!r} means a missing value: missing= (--missing)"
-    return DataError(expected, got=value, column=cells.name, row=row, hint=hint)
+    return DataError(expected, got=value, column=column.name, row=row, hint=hint)
 
 
 def line_in(message: str) -> int | None:

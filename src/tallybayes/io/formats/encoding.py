@@ -65,10 +65,8 @@ def _attempt(data: bytes, encoding: str) -> str | None:
 def table_encoding(sample: bytes, given: str | None, name: str) -> str:
     """That of a table: given, by the byte order mark, UTF-8 if the bytes are valid, else Windows-1252 or Latin-1."""
     if given is not None:
-        try:
-            return codecs.lookup(given).name
-        except LookupError as error:
-            raise FileError("an encoding that Python knows", got=given, file=name) from error
+        check_encoding(given, name)
+        return codecs.lookup(given).name
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if sample.startswith(codecs.BOM_UTF8):

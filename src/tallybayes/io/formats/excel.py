@@ -7,21 +7,20 @@ are skipped, and columns without any cell.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from tallybayes.errors import Described, FileError, check_integer
 from tallybayes.io.formats.delimited import Delimited
-from tallybayes.io.formats.dialect import text_lines
+from tallybayes.io.formats.delimited_text import CsvCopy
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
-from tallybayes.io.formats.input_file import InputFile, temporary_copy
+from tallybayes.io.formats.input_file import InputFile
 from tallybayes.io.formats.relation import chosen_table
-from tallybayes.io.formats.text_copy import LineMap
 
 __all__ = ["Excel", "is_workbook"]
 
@@ -37,15 +36,10 @@ class Excel(Delimited):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         skip = check_integer("skip_lines", options.skip_lines, at_least=0)
         rows = [list(map(_text, row)) for row in _cells(file, options.table)[skip:]]
-        path, lines = _as_csv(rows, first=skip + 1)
-        copy = replace(InputFile.of(path), name=file.name)
+        used = [any(cells) for cells in zip(*rows, strict=True)]
+        kept = ((number, list(compress(row, used))) for number, row in enumerate(rows, skip + 1) if any(row))
         csv_options = replace(options, delimiter=",", quote='"', encoding="utf-8", skip_lines=0)
-        super().__init__(copy, csv_options, lines=lines)
-        self.size = file.size
-
-    def facts(self) -> dict[str, Any]:
-        """Nothing is unusual about the copy."""
-        return {}
+        super().__init__(file, csv_options, CsvCopy.of(kept))
 
 
 def is_workbook(names: Sequence[str], start: bytes) -> bool:
@@ -61,7 +55,7 @@ def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
     """The cells of a sheet, row by row, from its first row and column on."""
     calamine = import_reader("python_calamine", "excel", file.name)
     try:
-        with calamine.load_workbook(io.BytesIO(file.content())) as book:
+        with calamine.load_workbook(io.BytesIO(file.start(-1))) as book:
             found = [one for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
             if sheet is None:  # hidden sheets, and those without cells, must be named
                 found = [one for one in found if one.visible == calamine.SheetVisibleEnum.Visible]
@@ -78,25 +72,6 @@ def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
             raise
         got = Described(f"one that cannot be read ({error})")
         raise FileError("a complete workbook", got=got, file=file.name) from error
-
-
-def _as_csv(rows: Sequence[Sequence[str]], *, first: int) -> tuple[str, LineMap]:
-    """The path of a copy as CSV, and the row of the sheet for each of its lines; the first row has this number."""
-    used = [any(cells) for cells in zip(*rows, strict=True)]
-    lines = LineMap()
-
-    def written() -> Iterator[bytes]:
-        line = 1
-        for number, row in enumerate(rows, first):
-            if any(row):
-                text = io.StringIO()
-                kept = [cell for cell, is_used in zip(row, used, strict=True) if is_used]
-                csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(kept)
-                lines.add(line, number)
-                line += len(text_lines(text.getvalue()))
-                yield text.getvalue().encode(errors="replace")
-
-    return temporary_copy(written()), lines
 
 
 def _text(cell: Any) -> str:

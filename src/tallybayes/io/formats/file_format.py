@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.number_reading import NumberReading
-from tallybayes.cells.unread_numbers import UnreadNumbers
+from tallybayes.cells.number_reading import NumberReading, UnreadNumbers
 from tallybayes.errors import FileError
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from tallybayes.cells.number_detection import mostly_numbers
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
-from tallybayes.io.formats.duckdb_connection import connect, first_line, sql_name, sql_text
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_text
+from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
 from tallybayes.tables.raw_values import is_number
@@ -42,7 +42,6 @@ class Json(DuckDBFormat):
         self.file = file.in_utf8("utf-8-sig") if file.start(3) == codecs.BOM_UTF8 else file
         self.name, self.size = file.name, file.size
         self.missing = options.given_words
-        self.connection = connect()
         self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}
         self._keeping = False
@@ -98,10 +97,10 @@ class Json(DuckDBFormat):
         options = [f"compression='{self.file.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
         return ", ".join([sql_text(self.file.literal_path), *options, *more])
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def relation(self, skip_bad: bool = False) -> str:
         """The fields of every object, in the types that were inferred."""
         alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
-        if faults == "stop" and not alike and not self._keeping:
+        if not skip_bad and not alike and not self._keeping:
             columns = ", ".join(f"{sql_text(name)}: {sql_text(kind)}" for name, (_, kind) in self.expressions.items())
             fields = [f"{sql_name(name)} AS {place}" for name, (place, _) in self.expressions.items()]
             return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
@@ -109,7 +108,7 @@ class Json(DuckDBFormat):
             f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {kind}) AS {place}"
             for name, (place, kind) in self.expressions.items()
         ]  # one by one, since a line may hold any JSON value
-        errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
+        errors = ["ignore_errors=true"] if skip_bad and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]
         return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
 

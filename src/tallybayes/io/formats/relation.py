@@ -1,9 +1,16 @@
-"""Tables with types of their own that DuckDB reads: Parquet files, tables of DuckDB databases, queries."""
+"""Tables with types of their own that DuckDB reads: Parquet and Arrow files, tables of DuckDB databases, queries.
+
+Arrow files are Feather, and the IPC format as a file or as a stream. Their batches are read one at a time and handed to
+DuckDB under names of their own (f0, f1, ...), because names may differ only in case.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TypeGuard
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+import pyarrow as pa
 
 from tallybayes.errors import NONE, DataError, FileError, did_you_mean
 from tallybayes.io.formats.duckdb_connection import (
@@ -15,11 +22,14 @@ from tallybayes.io.formats.duckdb_connection import (
     sql_name,
     sql_text,
 )
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
 
-__all__ = ["Database", "Parquet", "Sql", "TypedRelation", "chosen_table", "is_query"]
+__all__ = ["ArrowFile", "Database", "Parquet", "Sql", "chosen_table", "is_arrow", "is_query"]
+
+_FILE, _OLD, _STREAM = b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"
+_AS = {pa.null(): pa.string(), pa.float16(): pa.float32()}  # types that DuckDB does not take
 
 
 class TypedRelation(DuckDBFormat):
@@ -36,13 +46,20 @@ class TypedRelation(DuckDBFormat):
         types = zip(found.columns, map(str, found.types), strict=True)
         self.expressions = {name: (sql_name(name), kind) for name, kind in types}
 
-    def relation(self, faults: Faults = "stop") -> str:
+    def _rename(self, names: list[str]) -> None:
+        """Use the names that the columns have: DuckDB renames those that differ only in case."""
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError("column names that differ", got=twice, file=self.name)
+        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+
+    def relation(self, skip_bad: bool = False) -> str:
         """The FROM clause."""
         return self._from
 
     def n_expected(self) -> int | None:
         """The number of rows, which Parquet files and databases have stored."""
-        if self.kind == "sql":
+        if self.kind not in ("parquet", "duckdb"):
             return None
         return int(self.connection.sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
 
@@ -54,22 +71,58 @@ class Parquet(TypedRelation):
 
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name, self.size = file.name, file.size
-        self.connection = connect()
         self._from = f"read_parquet({sql_text(file.literal_path)}, hive_partitioning=false)"
         self._describe(options)
         import pyarrow.parquet
 
         try:
             with file.opened() as content:
-                self.types = pyarrow.parquet.read_schema(content)
+                names = pyarrow.parquet.read_schema(content).names
         except (OSError, ValueError) as error:  # DuckDB does not look at the schema of Arrow, ARROW:schema
             raise FileError(
                 f"the schema of the Parquet file is damaged: {first_line(error)}", file=self.name
             ) from error
-        names = self.types.names  # DuckDB renames those that differ only in case
-        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
-        if len(self.expressions) < len(names):
-            raise DataError("column names that differ", got=names, file=self.name)
+        self._rename(names)
+
+
+class ArrowFile(TypedRelation):
+    """A file of Arrow record batches."""
+
+    kind = "arrow"
+
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name, self.size = file.name, file.size
+        self.file = file.uncompressed()
+        self._view = f"arrow_{id(self)}"
+        if file.start(4) == _OLD:
+            hint = "write it again: pyarrow.feather.write_feather(table, path)"
+            raise FileError("an Arrow file", got="Feather version 1", file=self.name, hint=hint)
+        with self._opened() as reader:
+            names, self._schema = reader.schema.names, _readable(reader.schema)
+        self._describe(options)
+        self._rename(names)
+
+    def relation(self, skip_bad: bool = False) -> str:
+        """The batches, read anew for every query."""
+        self.connection.register(self._view, pa.RecordBatchReader.from_batches(self._schema, self._batches()))
+        return self._view
+
+    def _opened(self) -> Any:
+        try:
+            source = pa.memory_map(self.file.path)
+            whole = self.file.start(len(_FILE)) == _FILE
+            return pa.ipc.open_file(source) if whole else pa.ipc.open_stream(source)
+        except (pa.ArrowException, OSError) as error:
+            raise self.broken(error) from error
+
+    def _batches(self) -> Iterator[Any]:
+        with self._opened() as reader:
+            n_batches = getattr(reader, "num_record_batches", None)
+            found = iter(reader) if n_batches is None else map(reader.get_batch, range(n_batches))
+            for batch in found:
+                batch.validate(full=True)  # offsets of a damaged file would be followed anywhere
+                columns = [column.cast(field.type) for column, field in zip(batch.columns, self._schema, strict=True)]
+                yield pa.record_batch(columns, schema=self._schema)
 
 
 class Database(TypedRelation):
@@ -97,13 +150,17 @@ class Sql(TypedRelation):
 
     def __init__(self, query: str, options: ReadOptions) -> None:
         self.name = "the query"
-        self.connection = connect()
         self._from = as_subquery(query, self.connection)
         self._describe(options)
 
     def broken(self, error: BaseException) -> DataError:
         """The query cannot be run."""
         return refused_query(error)
+
+
+def is_arrow(start: bytes) -> bool:
+    """Whether a file begins like one of Arrow."""
+    return start.startswith((_FILE, _OLD, _STREAM))
 
 
 def is_query(table: str | None) -> TypeGuard[str]:
@@ -124,3 +181,9 @@ def chosen_table(table: str | None, names: list[str], file: str, what: str = "ta
     expected = f"a {what} ({', '.join(names) or 'it has none'})"
     hint = "name it with table= (--table)" if table is None else did_you_mean(table, names)
     raise FileError(expected, got=NONE if table is None else table, file=file, hint=hint)
+
+
+def _readable(schema: Any) -> Any:
+    """The types in which columns are handed to DuckDB, under names of their own."""
+    types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+    return pa.schema([(f"f{i}", _AS.get(kind, kind)) for i, kind in enumerate(types)])

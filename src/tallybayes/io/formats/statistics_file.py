@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.errors import Described, FileError, TallyError, shorten
-from tallybayes.io.formats.arrow_file import ArrowFile
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
+from tallybayes.io.formats.relation import ArrowFile
 from tallybayes.tables.raw_values import is_missing
 
 __all__ = ["StatisticsFile", "statistics_kind"]
@@ -60,7 +60,7 @@ class StatisticsFile(ArrowFile):
         if ending is None:
             raise FileError(f"a name that ends in {', '.join(_READERS)}", got=file.name, file=file.name)
         package = import_reader("pyreadstat", "stats", file.name)
-        reader = _Reader(package, getattr(package, _READERS[ending][0]), file.uncompressed(), options.encoding)
+        reader = _Reader(getattr(package, _READERS[ending][0]), file.uncompressed(), options.encoding)
         try:
             copy = replace(InputFile.of(reader.as_arrow()), name=file.name)
         except TallyError:
@@ -75,8 +75,8 @@ class StatisticsFile(ArrowFile):
 class _Reader:
     """Reads a file twice: what its columns hold, then the rows."""
 
-    def __init__(self, package: Any, read: Callable[..., Any], file: InputFile, encoding: str | None) -> None:
-        self._package, self._read, self._file = package, read, file
+    def __init__(self, read: Callable[..., Any], file: InputFile, encoding: str | None) -> None:
+        self._read, self._file = read, file
         self._more = {} if encoding is None else {"encoding": encoding}
         self.doubts: list[tuple[str, str | None]] = []
 

@@ -23,9 +23,9 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, DataWarning, Described, TallyError
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.io.files import Files
-from tallybayes.io.formats.arrow_file import is_arrow
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import temporary_copies
+from tallybayes.io.formats.relation import is_arrow
 from tallybayes.io.formats.statistics_file import statistics_kind
 from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.parquet_body import read_parquet
