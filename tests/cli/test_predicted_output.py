@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import fine, table, tally
-from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.cli.csv_lines import csv_lines
+from tallybayes.cli.csv_lines import OutputDialect, csv_lines
 from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tallybayes.cli.changed_model import edit_model
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Debug, InputReader, Json, ModelFile, check_label_column, reads
+from tallybayes.cli.model_file_options import edit_model, model_path
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, InputReader, Reading, argument, check_label_column, option
 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
 
-
-LabelValue = Annotated[
-    str | None,
-    typer.Option(metavar="CLASS", help="The label of all rows, for mails and texts without a column of labels."),
-]
+LABEL_VALUE = option("CLASS", "The label of all rows, for mails and texts without a column of labels.")
 
 
-@reads
 def learn(
-    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    label_value: str | None = LABEL_VALUE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Add rows to a model, all of them or none.
 
@@ -31,9 +29,13 @@ def learn(
     _change("learn", model, data, label_value, json, reader)
 
 
-@reads
 def forget(
-    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    label_value: str | None = LABEL_VALUE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Remove rows from a model, all of them or none.
 
@@ -44,11 +46,10 @@ def forget(
 
 
 def merge(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="Model files of the same label.")],
+    models: list[str] = argument("MODEL MODEL...", "Model files of the same label."),
     *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="MODEL", help="The model file to write.")],
-    json: Json = False,
-    debug: Debug = False,
+    output: str = option("MODEL", "The model file to write.", ..., "-o", "--output"),
+    json: bool = JSON,
 ) -> None:
     """Merge models that were fitted separately.
 
@@ -56,7 +57,6 @@ def merge(
     """
     from dataclasses import replace
 
-    from tallybayes.cli.fit_command import model_path
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import load
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug
+from tallybayes.cli.shared_options import option
 from tallybayes.demo_data.example_files import write_example_files
 
 __all__ = ["COMMANDS", "demo"]
@@ -33,10 +33,7 @@ _STEPS = (
 
 def demo(
     context: typer.Context,
-    keep: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Work in this folder and keep the files. [a temporary folder]")
-    ] = None,
-    debug: Debug = False,
+    keep: str | None = option("FOLDER", "Work in this folder and keep the files. [a temporary folder]"),
 ) -> None:
     """Run the main commands on example data.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from tallybayes.cli.fit_options import Label, SampleWeight
+from tallybayes.cli.fit_options import LABEL, SAMPLE_WEIGHT
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, check_label_column, load_model, reads
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, check_label_column, option
 
 __all__ = ["COMMANDS", "importance"]
 
@@ -17,17 +14,16 @@ tally importance films.tally films.csv
 """
 
 
-@reads
 def importance(
-    model: ModelFile,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
     *,
-    label: Label = None,
-    sample_weight: SampleWeight = None,
-    rows: Annotated[int, typer.Option(metavar="N", help="Use at most N rows, drawn at random.")] = 5000,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
-    json: Json = False,
-    reader: InputReader,
+    label: str | None = LABEL,
+    sample_weight: str | None = SAMPLE_WEIGHT,
+    rows: int = option("N", "Use at most N rows, drawn at random.", 5000),
+    seed: int = option("N", "The seed that draws the rows.", 0),
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Rank the columns of a model by importance.
 

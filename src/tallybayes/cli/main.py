@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Annotated
 
 import typer
 
@@ -34,7 +33,7 @@ from tallybayes.cli import (
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
-from tallybayes.cli.shared_options import Debug, debugging, with_common_options
+from tallybayes.cli.shared_options import DEBUG, debugging, flag, with_options
 from tallybayes.cli.subcommand import Command, Group
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
@@ -73,7 +72,7 @@ for module in (
     demo_command,
 ):
     for verb, example in module.COMMANDS:
-        app.command(cls=Command, epilog=example, help=verb.__doc__)(with_common_options(verb))
+        app.command(cls=Command, epilog=example, help=verb.__doc__)(with_options(verb))
 
 app.add_typer(log_command.log, name="log", help=log_command.HELP, epilog=log_command.EXAMPLE)
 
@@ -88,11 +87,10 @@ def _version(requested: bool) -> None:
 
 @app.callback()
 def tally(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the kernels in use."),
-    ] = False,
-    debug: Debug = False,
+    version: bool = flag(
+        "--version", help="Print the version and the kernels in use.", callback=_version, is_eager=True
+    ),
+    debug: bool = DEBUG,
 ) -> None:
     """Naive Bayes by exact counting: fit tables of any kind, get one model file."""
 

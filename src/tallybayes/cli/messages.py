@@ -25,7 +25,6 @@ __all__ = [
     "is_verbose",
     "note",
     "note_bad_rows",
-    "note_waiting",
     "print_error",
     "print_result",
     "progress",
@@ -90,11 +89,6 @@ def warnings_as_notes() -> None:
 
     warnings.showwarning = show
     warnings.simplefilter("always", DataWarning)
-
-
-def note_waiting(path: str) -> None:
-    """Print a note that the command waits for its turn to change a model file."""
-    note(f"waiting for another command that is changing {path}")
 
 
 def print_error(text: str) -> None:

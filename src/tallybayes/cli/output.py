@@ -19,7 +19,7 @@ from typing import IO, Any, Self
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.atomic_file import replacing
-from tallybayes.cli.csv_dialect import OutputDialect
+from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, json_text, printable
 
@@ -143,13 +143,9 @@ class Writer:
                 self._writer = True  # the array has begun
 
     def _csv_lines(self, table: Any) -> tuple[list[str], bytes]:
-        from tallybayes.cli.csv_lines import csv_lines
-
         return table.column_names, csv_lines(table, self._dialect)
 
     def _write_csv(self, names: list[str], lines: bytes) -> None:
-        from tallybayes.cli.csv_lines import csv_header
-
         if self._writer is None:
             mark = codecs.BOM_UTF8 if self._dialect.mark and self._path is not None else b""
             self._write_bytes(mark + csv_header(names, self._dialect))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from tallybayes.cli.messages import note
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output, load_model
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import JSON, MODEL, OUTPUT, option
 
 __all__ = ["COMMANDS", "sample"]
 
 
 def sample(
-    model: ModelFile,
+    model: str = MODEL,
     *,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="The number of rows.")] = 10,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed, to draw the same rows again.")] = None,
-    output: Output = None,
-    json: Json = False,
-    debug: Debug = False,
+    n: int = option("N", "The number of rows.", 10, "-n"),
+    seed: int | None = option("N", "The seed, to draw the same rows again."),
+    output: str | None = OUTPUT,
+    json: bool = JSON,
 ) -> None:
     """Draw random rows from a model.
 
