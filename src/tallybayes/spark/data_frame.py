@@ -98,7 +98,7 @@ class SparkRows:
 
     def needed(self, schema: Schema, label: str, sample_weight: str | None, forms: Forms) -> list[str]:
         """The columns that have to be read to count rows by a schema."""
-        wanted = {*columns_to_read(schema, label, sample_weight), *(name for name in forms)}
+        wanted = {*columns_to_read(schema, label, sample_weight), *(name for name, form in forms.items() if form)}
         return [name for name in self.types if name in wanted]
 
     def scored(
