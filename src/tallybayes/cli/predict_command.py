@@ -43,7 +43,7 @@ def predict(
     (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
     """
     from tallybayes.cli.csv_lines import dialect_of
-    from tallybayes.cli.output import Writer, form_of, refuse_overwriting
+    from tallybayes.cli.output import form_of, refuse_overwriting, write_tables
     from tallybayes.formatting import rows_of
 
     refuse_overwriting(output, data)
@@ -67,8 +67,7 @@ def predict(
         _check_columns(id or [], names)
         types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
-        with Writer(output, form, dialect=dialect_of(source), types=types) as writer:
-            writer.write_all(predicted())
+        write_tables(predicted(), output, form, dialect=dialect_of(source), types=types)
     absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")

@@ -21,12 +21,10 @@ def sample(
 
     A class from the class prior, then every column given the class. The label is the last column.
     """
-    from tallybayes.cli.output import Writer, form_of
+    from tallybayes.cli.output import form_of, write_tables
     from tallybayes.formatting import rows_of
 
-    table = load_model(model).sample(n, seed=seed)
-    with Writer(output, form_of(output, json=json)) as writer:
-        writer.write(table)
+    write_tables([load_model(model).sample(n, seed=seed)], output, form_of(output, json=json))
     if output not in (None, "-"):
         note(f"wrote {rows_of(n)} to {output}")
 

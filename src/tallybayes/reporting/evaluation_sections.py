@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallybayes.formatting import shown
@@ -12,7 +12,7 @@ from tallybayes.reporting import evaluation_charts
 from tallybayes.reporting.chart_style import Chart
 from tallybayes.reporting.column_chart_data import OTHERS
 from tallybayes.reporting.html_page import Page, class_picker
-from tallybayes.reporting.report_context import CURVES, ReportContext
+from tallybayes.reporting.report_data import CURVES, ReportData
 from tallybayes.reporting.threshold_curves import (
     gain_rows,
     precision_recall_rows,
@@ -26,9 +26,9 @@ __all__ = ["add_evaluation", "add_tuning"]
 _MATRIX = 30  # classes up to which a confusion matrix is drawn
 
 
-def add_evaluation(page: Page, context: ReportContext) -> None:
+def add_evaluation(page: Page, data: ReportData) -> None:
     """Add the confusion matrix, the metrics of each class, and the curves."""
-    evaluation = context.data.evaluation
+    evaluation = data.evaluation
     names, matrix = [shown(label) for label in evaluation.classes], evaluation.matrix().tolist()
     every = [
         [shown(row["class"]), row["rows"], *(_digits(row[name]) for name in ("precision", "recall", "f1", "auc"))]
@@ -48,27 +48,27 @@ def add_evaluation(page: Page, context: ReportContext) -> None:
             )
         )
     top.append(table(["class", "rows", "precision", "recall", "F1", "AUC"], every, "Metrics of each class"))
-    curves = _curves(page, context)
+    curves = _curves(page, data)
     content = [tag("div", *top, class_="grid")]
     if curves:
-        picker = _picker(context)
+        picker = _picker(data)
         content += [tag("h3", "One class against the others"), *picker, tag("div", *curves, class_="grid three")]
     sentence = "Confusion matrix, metrics of each class, scores, calibration, and curves over all thresholds."
-    if len(context.curve_labels) < len(evaluation.classes) and len(context.curve_labels) == CURVES:
+    if len(data.curve_labels) < len(evaluation.classes) and len(data.curve_labels) == CURVES:
         sentence += f" The {CURVES} most frequent classes have curves."
     page.section("evaluation", "Evaluation", sentence, *content)
 
 
-def _picker(context: ReportContext) -> list[Markup]:
-    possible = [shown(label) for label in context.curve_labels]
-    return [class_picker(possible, context.drawn_first, name="evaluation")] if len(possible) > 1 else []
+def _picker(data: ReportData) -> list[Markup]:
+    possible = [shown(label) for label in data.curve_labels]
+    return [class_picker(possible, data.drawn_first, name="evaluation")] if len(possible) > 1 else []
 
 
-def _curves(page: Page, context: ReportContext) -> list[Markup]:
-    evaluation, labels = context.data.evaluation, context.curve_labels
+def _curves(page: Page, data: ReportData) -> list[Markup]:
+    evaluation, labels = data.evaluation, data.curve_labels
     if not labels or not evaluation.kept.complete:
         return []
-    few, every = [shown(label) for label in labels], context.colours
+    few, every = [shown(label) for label in labels], data.colours
     rows = evaluation.class_rows
     shares = {shown(label): rows[label] / evaluation.n_rows for label in labels}
     auc = {shown(label): evaluation.auc_of(label) for label in labels}
@@ -77,13 +77,10 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
     scored = score_rows(evaluation, labels, OTHERS)
     of_class = [row for row in scored if "of" not in row]
 
-    def figure(
-        name: str, chart: Chart, *, keys: Sequence[str], header: Sequence[str], data: Any, **more: Any
-    ) -> Markup:
-        table_rows = [[row[key] for key in keys] for row in data]
-        return page.figure(
-            f"chart-{name}", chart, header=["class", *header], rows=table_rows, picks=context.drawn_first, **more
-        )
+    def figure(name: str, chart: Chart, data_rows: Any, columns: Mapping[str, str], **more: Any) -> Markup:
+        """The figure of a chart; columns: of its table, each with the key of its values."""
+        values = [[row[key] for key in columns.values()] for row in data_rows]
+        return page.figure(f"chart-{name}", chart, header=list(columns), rows=values, picks=data.drawn_first, **more)
 
     return [
         figure(
@@ -92,9 +89,8 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             title="Scores",
             note="The predicted probability of a class in its own rows; of a single class, also in the other rows.",
             description="Histogram of the predicted probabilities of each class",
-            header=["from", "to", "rows", "share"],
-            keys=["class", "low", "high", "rows", "share"],
-            data=of_class,
+            columns={"class": "class", "from": "low", "to": "high", "rows": "rows", "share": "share"},
+            data_rows=of_class,
         ),
         figure(
             "reliability",
@@ -103,9 +99,8 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             title="Reliability",
             note="Calibrated probabilities lie on the dashed line. Below: the number of rows in each bin.",
             description="Reliability curve of each class, and the number of rows behind it",
-            header=["predicted", "observed", "rows"],
-            keys=["class", "predicted", "observed", "rows"],
-            data=reliable,
+            columns={"class": "class", "predicted": "predicted", "observed": "observed", "rows": "rows"},
+            data_rows=reliable,
         ),
         figure(
             "roc",
@@ -114,9 +109,8 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             title="ROC",
             note="True against false positive rate over all thresholds.",
             description="ROC curve of each class",
-            header=["threshold", "false positive rate", "recall"],
-            keys=["class", "threshold", "fpr", "tpr"],
-            data=roc,
+            columns={"class": "class", "threshold": "threshold", "false positive rate": "fpr", "recall": "tpr"},
+            data_rows=roc,
         ),
         figure(
             "precision-recall",
@@ -124,9 +118,8 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             title="Precision and recall",
             note="Over all thresholds. Dotted: the share of the class, the precision of answers at random.",
             description="Precision against recall of each class",
-            header=["threshold", "recall", "precision"],
-            keys=["class", "threshold", "recall", "precision"],
-            data=precise,
+            columns={"class": "class", "threshold": "threshold", "recall": "recall", "precision": "precision"},
+            data_rows=precise,
         ),
         figure(
             "gain",
@@ -134,9 +127,14 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             title="Gain and lift",
             note="How much of a class is found in the most probable rows. Lift: how many times more than at random.",
             description="Gain curve of each class",
-            header=["threshold", "share of rows", "share of the class", "lift"],
-            keys=["class", "threshold", "taken", "found", "lift"],
-            data=gained,
+            columns={
+                "class": "class",
+                "threshold": "threshold",
+                "share of rows": "taken",
+                "share of the class": "found",
+                "lift": "lift",
+            },
+            data_rows=gained,
         ),
     ]
 

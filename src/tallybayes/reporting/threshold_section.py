@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes.html_element import Markup, tag
 from tallybayes.reporting.html_page import Page
-from tallybayes.reporting.report_context import ReportContext
+from tallybayes.reporting.report_data import ReportData
 from tallybayes.reporting.threshold_curves import counts_at, thresholds
 
 __all__ = ["add_threshold"]
@@ -17,31 +17,31 @@ _MEASURES = {"precision": "precision", "recall": "recall", "fpr": "false positiv
 _MODEL = "MODEL.tally"  # in the command, where the file of the model is not known
 
 
-def add_threshold(page: Page, context: ReportContext) -> None:
+def add_threshold(page: Page, data: ReportData) -> None:
     """Add a slider for the threshold, with the confusion matrix of a class against the others, and its cost."""
-    evaluation = context.data.evaluation
-    if len(context.names) < 2 or not evaluation.kept.complete or not context.curve_labels:
+    evaluation = data.evaluation
+    if len(data.names) < 2 or not evaluation.kept.complete or not data.curve_labels:
         return
-    scores, rule = evaluation.scores(), context.model.decision
+    scores, rule = evaluation.scores(), data.model.decision
     at = thresholds() if rule.threshold is None else np.union1d(thresholds(), [rule.threshold])
     start = int(np.searchsorted(at, 0.5 if rule.threshold is None else rule.threshold))
-    labels = context.curve_labels
-    name_of = dict(zip(context.model.classes, context.names, strict=True))
+    labels = data.curve_labels
+    name_of = dict(zip(data.model.classes, data.names, strict=True))
     classes = []
     for label in labels:
         place = scores.classes.index(label)
         above, others = counts_at(scores.proba[:, place], scores.codes == place, at)
         classes.append({"name": name_of[label], "above": above, "others": others})
-    wanted = context.model.classes[context.rarest_class] if rule.positive is None else rule.positive
+    wanted = data.model.classes[data.rarest_class] if rule.positive is None else rule.positive
     chosen = labels.index(wanted) if wanted in labels else 0
-    model = context.provenance.get("model", _MODEL)
+    model = data.provenance.get("model", _MODEL)
     page.use("threshold.js", threshold_data={"thresholds": at.tolist(), "classes": classes, "model": model})
     page.use("cost.js")
     sentence = (
         "A row is predicted as the class if its probability is at least the threshold. Move it to trade false "
         "positives for false negatives, or give the costs of both."
     )
-    content = _slider([facts["name"] for facts in classes], len(at), start, chosen) + _costs(context, labels[chosen])
+    content = _slider([facts["name"] for facts in classes], len(at), start, chosen) + _costs(data, labels[chosen])
     page.section("threshold", "Decision threshold", sentence, *content)
 
 
@@ -78,9 +78,9 @@ def _slider(names: list[str], n_steps: int, start: int, chosen: int) -> list[Mar
     ]
 
 
-def _costs(context: ReportContext, label: Any) -> list[Markup]:
+def _costs(data: ReportData, label: Any) -> list[Markup]:
     """Fields for the costs, the chart of the cost against the threshold, and the command that sets the threshold."""
-    positive, negative = _costs_of_rule(context, label)
+    positive, negative = _costs_of_rule(data, label)
     fields = [
         tag(
             "div",
@@ -103,9 +103,9 @@ def _costs(context: ReportContext, label: Any) -> list[Markup]:
     ]
 
 
-def _costs_of_rule(context: ReportContext, label: Any) -> tuple[float, float]:
+def _costs_of_rule(data: ReportData, label: Any) -> tuple[float, float]:
     """The costs of a false positive and of a false negative: by the decision rule of two classes, else 1."""
-    rule, classes = context.model.decision, list(context.model.classes)
+    rule, classes = data.model.decision, list(data.model.classes)
     if len(classes) != 2 or not rule.costs:
         return 1.0, 1.0
     code = classes.index(label)

@@ -24,7 +24,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -65,11 +64,10 @@ def reduce_partitions(
         check_integer("widths", width, at_least=1)
     with on_driver():
         large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-        row_of = _ValueRows(large)
-        values = df.mapInArrow(_mapper(value_of, row_of), _COLUMNS)
+        values = df.mapInArrow(_mapper(value_of, large=large), _COLUMNS)
         for width in widths:
             key = (functions.col("number") % functions.lit(width)).alias("key")
-            values = values.groupBy(key).applyInArrow(_merger(combine, row_of), _COLUMNS)
+            values = values.groupBy(key).applyInArrow(_merger(combine, large=large), _COLUMNS)
         values = values.repartition("number")
         failed: dict[int, str] = {}
         left = _values(values.toLocalIterator(), failed)
@@ -104,7 +102,7 @@ def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
             yield bytes(row["value"])
 
 
-def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches]:
+def _mapper(value_of: Mapped, *, large: bool) -> Callable[[Batches], Batches]:
     """The function of one partition."""
 
     def map_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,12 +111,12 @@ def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
         task = TaskContext.get()
         number = 0 if task is None else task.partitionId()
-        yield row_of.value(number, lambda: value_of(number, batches))
+        yield _row(number, *_attempt(number, lambda: value_of(number, batches)), large=large)
 
     return map_batches
 
 
-def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batches]:
+def _merger(combine: Combined, *, large: bool) -> Callable[[Batches], Batches]:
     """The function of a group of values."""
 
     def merge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -138,41 +136,33 @@ def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batche
             first = next(left, None)
             return b"" if first is None else combine(itertools.chain([first], left))
 
-        total = row_of.value(0, value)
+        total = _attempt(0, value)
         number = min(failed or numbers)
-        if failed:
-            yield row_of.batch(number, None, failed[number])
-        else:
-            yield row_of.batch(number, total.column("value")[0].as_py(), total.column("error")[0].as_py())
+        yield _row(number, *((None, failed[number]) if failed else total), large=large)
 
     return merge_batches
 
 
-@dataclass(frozen=True)
-class _ValueRows:
-    """Rows of one value, of the types that the session of Spark expects.
+def _attempt(number: int, value: Callable[[], bytes]) -> tuple[bytes | None, str | None]:
+    """A value, or the error about the data that it raised."""
+    try:
+        content = value()
+        if len(content) > _MOST_BYTES:
+            hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
+            raise EngineError("a sum of less than 2 GB", got=Described(f"{len(content):,} bytes"), hint=hint)
+    except TallyError as error:
+        return None, _error_to_text(error, number)
+    return content, None
+
+
+def _row(number: int, value: bytes | None, error: str | None, *, large: bool) -> pa.RecordBatch:
+    """A row with a value or an error, of the types that the session of Spark expects.
 
     large: whether its bytes and texts have offsets of 64 bits.
     """
-
-    large: bool
-
-    def value(self, number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
-        """A value or the error about the data that it raised, as a row."""
-        try:
-            content = value()
-            if len(content) > _MOST_BYTES:
-                hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
-                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(content):,} bytes"), hint=hint)
-        except TallyError as error:
-            return self.batch(number, None, _error_to_text(error, number))
-        return self.batch(number, content, None)
-
-    def batch(self, number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
-        """A row with a value or an error."""
-        binary, string = (pa.large_binary(), pa.large_string()) if self.large else (pa.binary(), pa.string())
-        columns = [pa.array([number], pa.int32()), pa.array([value], binary), pa.array([error], string)]
-        return pa.RecordBatch.from_arrays(columns, names=["number", "value", "error"])
+    binary, string = (pa.large_binary(), pa.large_string()) if large else (pa.binary(), pa.string())
+    columns = [pa.array([number], pa.int32()), pa.array([value], binary), pa.array([error], string)]
+    return pa.RecordBatch.from_arrays(columns, names=["number", "value", "error"])
 
 
 def _error_to_text(error: TallyError, partition: int) -> str:
