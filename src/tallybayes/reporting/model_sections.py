@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.formatting import number, shown
-from tallybayes.html_element import Markup, join, table, tag
+from tallybayes.formatting import shown
+from tallybayes.html_element import Markup, cell_text, join, table, tag
 from tallybayes.model.model_summary import setting_rows
 from tallybayes.reporting import model_charts
 from tallybayes.reporting.chart_style import colour_of
@@ -53,13 +53,13 @@ def _facts(data: ReportData) -> list[tuple[str, str, str]]:
         *([coverage] if evaluation.abstained else []),
         ("accuracy", f"{evaluation.accuracy:.1%}", f"majority class: {evaluation.majority:.1%}"),
         ("balanced accuracy", f"{evaluation.balanced_accuracy:.1%}", "mean recall"),
-        ("log loss", _text(evaluation.log_loss), f"class shares alone: {_text(evaluation.prior_log_loss)}"),
-        ("Brier score", _text(evaluation.brier), "from 0 to 2"),
+        ("log loss", cell_text(evaluation.log_loss), f"class shares alone: {cell_text(evaluation.prior_log_loss)}"),
+        ("Brier score", cell_text(evaluation.brier), "from 0 to 2"),
     ]
     if not evaluation.kept.complete:
         return facts
     error = ("calibration error", f"{evaluation.ece:.1%}", "expected, of the predictions")
-    return [*facts, ("AUC", _text(evaluation.auc), "by chance: 0.5"), error]
+    return [*facts, ("AUC", cell_text(evaluation.auc), "by chance: 0.5"), error]
 
 
 def _several(n: int, what: str, ending: str) -> str:
@@ -152,11 +152,6 @@ def add_importance(page: Page, data: ReportData) -> None:
         f"redundant or misleading. Computed on {data.n_importance_rows:,} rows."
     )
     page.section("importance", "Column importance", sentence, body)
-
-
-def _text(value: float) -> str:
-    """A number, or a dash if it is undefined."""
-    return "-" if np.isnan(value) else number(value, 4)
 
 
 def add_nomogram(page: Page, data: ReportData) -> None:

@@ -12,11 +12,10 @@ from tallybayes.model import Model
 from tallybayes.reporting.chart_style import altair
 from tallybayes.reporting.column_sections import add_column_charts
 from tallybayes.reporting.diagnostic_sections import add_dependence, add_drift, add_missing, add_mistakes
-from tallybayes.reporting.evaluation_sections import add_evaluation, add_tuning
+from tallybayes.reporting.evaluation_sections import add_evaluation, add_threshold, add_tuning
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.model_sections import add_importance, add_model, add_nomogram, head
 from tallybayes.reporting.report_data import collect
-from tallybayes.reporting.threshold_section import add_threshold
 from tallybayes.typing import LabelLike, TableLike
 from tallybayes.version import __version__
 
