@@ -8,7 +8,7 @@ from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import edit_model, model_path
 from tallybayes.cli.shared_options import DATA, JSON, MODEL, InputReader, Reading, argument, check_label_column, option
 
-__all__ = ["COMMANDS", "forget", "learn", "merge"]
+__all__ = ["forget", "learn", "merge"]
 
 LABEL_VALUE = option("CLASS", "The label of all rows, for mails and texts without a column of labels.")
 
@@ -25,6 +25,9 @@ def learn(
 
     New classes, categories and columns are added to the model. If another command is changing the same file, this one
     waits until it is done.
+
+        tally learn films.tally corrections.csv
+        tally learn mail.tally letter.eml --label-value spam
     """
     _change("learn", model, data, label_value, json, reader)
 
@@ -41,6 +44,8 @@ def forget(
 
     The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
     another command is changing the same file, this one waits until it is done.
+
+        tally forget films.tally mistakes.csv
     """
     _change("forget", model, data, label_value, json, reader)
 
@@ -54,6 +59,8 @@ def merge(
     """Merge models that were fitted separately.
 
     The result is the model of all rows. Its options are those of the first model.
+
+        tally merge monday.tally tuesday.tally -o week.tally
     """
     from dataclasses import replace
 
@@ -115,10 +122,3 @@ def _print_change(json: bool, facts: dict[str, Any], model: Any, text: str) -> N
         return
     rows = [[shown(label), number(n, 12)] for label, n in classes.items()]
     print_result(f"{text}\n\n{text_table([model.schema.label or 'class', 'rows'], rows)}")
-
-
-COMMANDS = [
-    (learn, "tally learn films.tally corrections.csv\ntally learn mail.tally letter.eml --label-value spam"),
-    (forget, "tally forget films.tally mistakes.csv"),
-    (merge, "tally merge monday.tally tuesday.tally -o week.tally"),
-]

@@ -6,11 +6,7 @@ from tallybayes.cli.fit_options import LABEL, Fitting, fit_options
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import DATA, JSON, Reading, option
 
-__all__ = ["COMMANDS", "compare"]
-
-EXAMPLE = """
-tally compare films.csv --label rating --sizes 100,1000
-"""
+__all__ = ["compare"]
 
 
 def compare(
@@ -30,6 +26,8 @@ def compare(
     on the same held-out rows. Naive Bayes is often better with few rows, logistic regression with many.
 
     The options of `tally fit` apply to naive Bayes.
+
+        tally compare films.csv --label rating --sizes 100,1000
     """
     from tallybayes.evaluation import compare as compare_models
 
@@ -40,9 +38,6 @@ def compare(
         comparison = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)
     note_bad_rows(source)
     print_result(comparison.to_dict() if json else str(comparison))
-
-
-COMMANDS = [(compare, EXAMPLE)]
 
 
 def _numbers(text: str) -> list[int]:

@@ -29,9 +29,10 @@ from tallybayes.cells.arrow import (
 )
 from tallybayes.formatting import finite_json, shown
 
-__all__ = ["OutputDialect", "csv_header", "csv_lines", "dialect_of"]
+__all__ = ["OutputDialect", "csv_header", "csv_lines", "dialect_of", "is_kind", "plain_values"]
 
 _QUOTE = '"'
+_QUOTING: Any = {"needed": csv.QUOTE_MINIMAL, "text": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}
 _NUMBER = r"^([+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?|(?i:true|false))?$"
 
 
@@ -46,16 +47,6 @@ class OutputDialect:
     decimal: str = "."
     quotes: Literal["needed", "text", "all"] = "needed"
     mark: bool = False
-
-    @property
-    def quoting(self) -> Literal[0, 1, 2]:
-        """The quotes as the csv module calls them."""
-        modes: dict[str, Literal[0, 1, 2]] = {
-            "needed": csv.QUOTE_MINIMAL,
-            "text": csv.QUOTE_NONNUMERIC,
-            "all": csv.QUOTE_ALL,
-        }
-        return modes[self.quotes]
 
 
 def dialect_of(source: Any) -> OutputDialect:
@@ -86,7 +77,9 @@ def _quotes(sample: str, delimiter: str) -> Literal["needed", "text", "all"]:
 def csv_header(names: list[str], dialect: OutputDialect) -> bytes:
     """The line with the names of the columns."""
     file = io.StringIO()
-    csv.writer(file, delimiter=dialect.delimiter, quoting=dialect.quoting, lineterminator="\r\n").writerow(names)
+    csv.writer(file, delimiter=dialect.delimiter, quoting=_QUOTING[dialect.quotes], lineterminator="\r\n").writerow(
+        names
+    )
     return file.getvalue()[:-2].encode("utf-8", "replace") + b"\n"
 
 
@@ -116,18 +109,27 @@ def _columns(table: pa.Table) -> list[tuple[Any, Any]]:
 
 def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
     """The cells of a column as text, null where they are null."""
-    kind, is_json = column.type, (field.metadata or {}).get(b"kind") == b"json"
-    if is_json or pa.types.is_nested(kind):
-        values = [json.loads(value) if is_json and value is not None else value for value in column.to_pylist()]
-        values = [value if value is None else dict(value) for value in values] if pa.types.is_map(kind) else values
-        return strings([None if value is None else _text(value) for value in values])
+    kind = column.type
+    if is_kind(field, "json") or pa.types.is_nested(kind):
+        return strings([None if value is None else _text(value) for value in plain_values(field, column)])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return wide_texts(column)
     if pa.types.is_floating(kind):
-        is_probability = (field.metadata or {}).get(b"kind") == b"probability"
-        texts = _probabilities(column) if is_probability else _numbers(column)
+        texts = _probabilities(column) if is_kind(field, "probability") else _numbers(column)
         return texts if dialect.decimal == "." else pc.replace_substring(texts, ".", dialect.decimal)
     return strings([None if value is None else shown(value) for value in column.to_pylist()])
+
+
+def is_kind(field: Any, kind: str) -> bool:
+    """Whether the metadata of a column say that it is of this kind."""
+    return (field.metadata or {}).get(b"kind") == kind.encode()
+
+
+def plain_values(field: Any, column: Any) -> list[Any]:
+    """The cells of a column as Python values; those of a JSON file are parsed, maps are dicts."""
+    parse = json.loads if is_kind(field, "json") else dict if pa.types.is_map(field.type) else None
+    values: list[Any] = column.to_pylist()
+    return values if parse is None else [None if value is None else parse(value) for value in values]
 
 
 def _join(*parts: Any, between: str = "") -> Any:

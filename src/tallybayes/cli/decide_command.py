@@ -11,7 +11,7 @@ from tallybayes.cli.shared_options import JSON, MODEL, Reading, argument, flag, 
 if TYPE_CHECKING:
     from tallybayes.model import Model
 
-__all__ = ["COMMANDS", "calibrate", "decide"]
+__all__ = ["calibrate", "decide"]
 
 SOME_DATA = argument("[DATA...]", "Rows that the model has learned (leave-one-out), or new rows with --new.", None)
 NEW = flag("--new", help="The rows are new: the model has not learned them.")
@@ -32,6 +32,9 @@ def calibrate(
 
     Naive Bayes is overconfident where columns depend on each other. The calibrated model is saved by -o MODEL or
     --in-place; without these the calibration is only printed. `tally predict --raw` ignores it.
+
+        tally calibrate films.tally films.csv -o calibrated.tally
+        tally calibrate films.tally --method none --in-place
     """
     from tallybayes.errors import NONE, ParameterError
 
@@ -89,6 +92,12 @@ def decide(
     positives, or of rows with this answer), or as the best one (by F1 or by cost). The model with the rule is saved by
     -o MODEL or --in-place; without these the rule is only printed. `tally predict`, `evaluate` and `explain` use it.
     Without options, the current rule is printed.
+
+        tally decide films.tally films.csv --positive R --false-negatives 0   # print the rule that misses no R
+        tally decide films.tally films.csv --positive R --maximise f1 -o strict.tally
+        tally decide films.tally new.csv --new --positive R --budget 200   # the 200 most probable rows
+        tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place
+        tally decide films.tally --most-probable --in-place
     """
     from dataclasses import replace
 
@@ -202,20 +211,3 @@ def _costs(model: Model, texts: list[str]) -> dict[Any, dict[Any, float]]:
         except ValueError:
             raise ParameterError("--cost TRUE:ANSWER=COST with a number", got=text) from None
     return result
-
-
-COMMANDS = [
-    (
-        calibrate,
-        "tally calibrate films.tally films.csv -o calibrated.tally\n"
-        "tally calibrate films.tally --method none --in-place",
-    ),
-    (
-        decide,
-        "tally decide films.tally films.csv --positive R --false-negatives 0   # print the rule that misses no R\n"
-        "tally decide films.tally films.csv --positive R --maximise f1 -o strict.tally\n"
-        "tally decide films.tally new.csv --new --positive R --budget 200   # the 200 most probable rows\n"
-        "tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place\n"
-        "tally decide films.tally --most-probable --in-place",
-    ),
-]

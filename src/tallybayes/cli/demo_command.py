@@ -13,7 +13,7 @@ from tallybayes.cli.messages import print_result
 from tallybayes.cli.shared_options import option
 from tallybayes.demo_data.example_files import write_example_files
 
-__all__ = ["COMMANDS", "demo"]
+__all__ = ["demo"]
 
 _STEPS = (
     ("A table with missing values, tags, numbers and names", None),
@@ -38,6 +38,8 @@ def demo(
     """Run the main commands on example data.
 
     Fit, evaluate, predict, explain, learn, forget, inspect and sample on a table; then a spam filter on mails.
+
+        tally demo
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(keep or temporary)
@@ -61,6 +63,3 @@ def _run(app: Any, command: str, folder: Path) -> None:
     with contextlib.chdir(folder):
         app.main(shlex.split(command)[1:], standalone_mode=False)
     print_result("")
-
-
-COMMANDS = [(demo, "tally demo")]

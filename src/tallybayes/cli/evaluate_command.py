@@ -14,17 +14,7 @@ if TYPE_CHECKING:
     from tallybayes.evaluation import Evaluation
     from tallybayes.tables.source import Source
 
-__all__ = ["COMMANDS", "evaluate"]
-
-EXAMPLE = """
-tally evaluate films.tally test.csv                # a model on new rows
-tally evaluate films.csv --label rating            # 10-fold cross-validation
-tally evaluate films.tally films.csv               # on the rows it has learned: by folds, each without itself
-tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
-tally evaluate visits.csv --label ill --group patient  # folds of whole patients
-tally evaluate sales.csv --label sold --time date      # the past predicts the next block
-tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
-"""
+__all__ = ["evaluate"]
 
 _LEAST_SAMPLES = 100  # of a bootstrap: with fewer, the ends of a 95 % interval are the extremes
 
@@ -55,6 +45,14 @@ def evaluate(
     Prints accuracy and log loss with the baselines that ignore the columns, Brier score, AUC, calibration error,
     precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply. The
     rows that a model has learned, and no others, are recognised: each is scored by a model without it.
+
+        tally evaluate films.tally test.csv                # a model on new rows
+        tally evaluate films.csv --label rating            # 10-fold cross-validation
+        tally evaluate films.tally films.csv               # on the rows it has learned: by folds, each without itself
+        tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
+        tally evaluate visits.csv --label ill --group patient  # folds of whole patients
+        tally evaluate sales.csv --label sold --time date      # the past predicts the next block
+        tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
     """
     from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
@@ -139,6 +137,3 @@ def _of_model(
         names = ", ".join(name for name, value in fixed.items() if value)
         note(f"not refitted for each row, so the result is slightly optimistic: {names}")
     return evaluation
-
-
-COMMANDS = [(evaluate, EXAMPLE)]

@@ -13,11 +13,8 @@ from tallybayes.formatting import DECIBANS, printable, shown, signed
 if TYPE_CHECKING:
     from tallybayes.families.predictive import TokenEvidence
 
-__all__ = ["COMMANDS", "explain", "highlight_words"]
+__all__ = ["explain", "highlight_words"]
 
-EXAMPLE = """
-tally explain films.tally new.csv --row 3
-"""
 _SHOWN = 2000  # characters of a text; of a longer text, those around its strongest word
 _SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # least share of the strongest word, style
 _NUMBERED = 0.25
@@ -41,6 +38,8 @@ def explain(
     factor of ten in the odds. For a text, the words with the strongest evidence follow; on a terminal they are
     highlighted in the text. The last line names the smallest set of columns (or words of a text) whose absence would
     change the answer.
+
+        tally explain films.tally new.csv --row 3
     """
     from tallybayes.errors import ParameterError
 
@@ -164,6 +163,3 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
         if first > wanted[-1]:
             break
     return explanations, first
-
-
-COMMANDS = [(explain, EXAMPLE)]

@@ -15,16 +15,11 @@ if TYPE_CHECKING:
     from tallybayes.model import Model
     from tallybayes.tables.source import Source
 
-__all__ = ["COMMANDS", "fit"]
+__all__ = ["fit"]
 
 _NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
 _COLUMNS = 50  # with more columns, those with the same family and reason share a line
-
-EXAMPLE = """
-tally fit films.csv --label rating --as genre=tags --ignore title
-tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
-"""
 
 
 def fit(
@@ -39,7 +34,11 @@ def fit(
     json: bool = JSON,
     reader: Reading,
 ) -> None:
-    """Fit a model to data and save it in a file."""
+    """Fit a model to data and save it in a file.
+
+    tally fit films.csv --label rating --as genre=tags --ignore title
+    tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
+    """
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
@@ -78,9 +77,6 @@ def fit(
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
-
-
-COMMANDS = [(fit, EXAMPLE)]
 
 
 def note_identifiers(schema: Schema) -> None:

@@ -7,11 +7,7 @@ from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import load_model
 from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, check_label_column, option
 
-__all__ = ["COMMANDS", "importance"]
-
-EXAMPLE = """
-tally importance films.tally films.csv
-"""
+__all__ = ["importance"]
 
 
 def importance(
@@ -30,6 +26,8 @@ def importance(
     DATA is the data that the model has learned. Gain is the increase of the log loss without the column; information is
     the decrease of the log loss by the column alone; both by leave-one-out, in nats per row. The Bayes factor, in
     decibans, compares "depends on the class" with "does not": 10 decibans are odds of ten to one.
+
+        tally importance films.tally films.csv
     """
     from tallybayes.tuning import importance as column_importance
 
@@ -40,6 +38,3 @@ def importance(
         result = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
     note_bad_rows(source)
     print_result(result.to_dict() if json else str(result))
-
-
-COMMANDS = [(importance, EXAMPLE)]

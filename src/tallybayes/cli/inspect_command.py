@@ -8,13 +8,7 @@ from tallybayes.cli.messages import print_result
 from tallybayes.cli.model_file_options import load_model
 from tallybayes.cli.shared_options import JSON, MODEL, flag, option
 
-__all__ = ["COMMANDS", "inspect"]
-
-EXAMPLE = """
-tally inspect films.tally --column genre
-tally inspect films.tally --level 0.95
-tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
-"""
+__all__ = ["inspect"]
 
 
 def inspect(
@@ -28,6 +22,10 @@ def inspect(
     """Print what a model file contains.
 
     The classes, the family of every column with the reason, and the parameters of every column per class.
+
+        tally inspect films.tally --column genre
+        tally inspect films.tally --level 0.95
+        tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
     """
     from tallybayes.errors import ParameterError, did_you_mean
 
@@ -84,6 +82,3 @@ def _describe_fitted(model: Any) -> dict[str, str]:
     if model.stale:
         result["stale (the model has changed since)"] = ", ".join(model.stale)
     return result
-
-
-COMMANDS = [(inspect, EXAMPLE)]

@@ -7,8 +7,8 @@ from typing import Any
 import typer
 
 from tallybayes.cli.messages import note, print_result, progress
-from tallybayes.cli.shared_options import JSON, MODEL, option, with_options
-from tallybayes.cli.subcommand import Command, Group
+from tallybayes.cli.shared_options import JSON, MODEL, option
+from tallybayes.cli.subcommand import Command, Group, add_command
 
 __all__ = ["EXAMPLE", "HELP", "log"]
 
@@ -37,7 +37,10 @@ def list_events(
     who: str | None = option("NAME", "Only changes of this sender."),
     json: bool = JSON,
 ) -> None:
-    """List the changes of a hosted model, the newest first."""
+    """List the changes of a hosted model, the newest first.
+
+    tally log list mail.tally -n 5 --kind learn
+    """
     from tallybayes.errors import check_integer
     from tallybayes.formatting import text_table
     from tallybayes.server.events.replay import live_events
@@ -56,7 +59,10 @@ def list_events(
 def export(
     model: str = MODEL, *, output: str = option("FILE", "The Parquet file to write.", ..., "-o", "--output")
 ) -> None:
-    """Write all changes with their rows to a Parquet file."""
+    """Write all changes with their rows to a Parquet file.
+
+    tally log export mail.tally -o events.parquet
+    """
     from tallybayes.atomic_file import replacing
     from tallybayes.server.events.event_export import write_parquet
 
@@ -69,6 +75,8 @@ def verify(model: str = MODEL, *, json: bool = JSON) -> None:
     """Replay all changes from the base in two ways, and compare the models byte for byte.
 
     Every checksum is compared, too. A failure is reported with the change that is damaged.
+
+        tally log verify mail.tally
     """
     from tallybayes.server.events.log_proof import prove
 
@@ -88,6 +96,8 @@ def compact(
 
     The model stays the same, byte for byte. Changes that are folded are still listed, but cannot be undone any more. No
     server may have the model open.
+
+        tally log compact mail.tally --keep 1000
     """
     from dataclasses import asdict
 
@@ -127,10 +137,5 @@ def _state(event: dict[str, Any]) -> str:
 
 
 log = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
-for _name, _verb, _example in (
-    ("list", list_events, "tally log list mail.tally -n 5 --kind learn"),
-    ("export", export, "tally log export mail.tally -o events.parquet"),
-    ("verify", verify, "tally log verify mail.tally"),
-    ("compact", compact, "tally log compact mail.tally --keep 1000"),
-):
-    log.command(name=_name, cls=LogCommand, epilog=_example, help=_verb.__doc__)(with_options(_verb))
+for _name, _verb in (("list", list_events), ("export", export), ("verify", verify), ("compact", compact)):
+    add_command(log, _verb, _name, LogCommand)

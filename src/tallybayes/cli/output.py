@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.atomic_file import replacing
-from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines
+from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines, is_kind, plain_values
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, json_text, printable
 
@@ -170,14 +170,10 @@ def in_types(table: Any, types: Any) -> Any:
 
 def _json_cells(field: Any, column: Any) -> list[Any]:
     """Values for JSON; those of a JSON file unchanged, maps as objects."""
-    values = column.to_pylist()
-    if (field.metadata or {}).get(b"kind") == b"json":
-        return [None if value is None else json.loads(value) for value in values]
-    if pa.types.is_map(field.type):
-        return [None if value is None else dict(value) for value in values]
-    if pa.types.is_string(field.type):
-        return values  # type: ignore[no-any-return]
-    if (field.metadata or {}).get(b"kind") == b"probability":
+    values = plain_values(field, column)
+    if is_kind(field, "json") or pa.types.is_map(field.type) or pa.types.is_string(field.type):
+        return values
+    if is_kind(field, "probability"):
         return [None if value is None else float(f"{value:.{PROBABILITY_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]
 
@@ -186,8 +182,8 @@ def _plain(table: Any) -> Any:
     """A table whose JSON cells are parsed: numbers, texts and booleans as such, anything else as JSON text."""
     columns = []
     for i, column in enumerate(table.columns):
-        if (table.field(i).metadata or {}).get(b"kind") == b"json":
-            values = _json_cells(table.field(i), column)
+        if is_kind(table.field(i), "json"):
+            values = plain_values(table.field(i), column)
             kinds = {type(value) for value in values if value is not None}
             simple = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
             column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])

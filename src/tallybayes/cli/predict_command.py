@@ -9,14 +9,8 @@ from tallybayes.cli.messages import note, note_bad_rows, progress
 from tallybayes.cli.model_file_options import find_class, learned_model
 from tallybayes.cli.shared_options import DATA, JSON, MODEL, OUTPUT, Reading, flag, option
 
-__all__ = ["COMMANDS", "predict"]
+__all__ = ["predict"]
 
-EXAMPLE = """
-tally predict films.tally new.csv -o labelled.csv
-tally predict films.tally new.csv --id title --proba
-tally predict films.tally new.csv --interval 0.95      # with credible intervals
-tally predict mail.tally new.csv --positive spam --threshold 0.9
-"""
 _FEW_ROWS = 1000
 
 
@@ -41,6 +35,11 @@ def predict(
     Adds the columns predicted and probability to those of the input. The output has the format of the input, and its
     delimiter, decimal sign and quotes; or the format that the name of the output file ends in, such as .parquet, .jsonl
     (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
+
+        tally predict films.tally new.csv -o labelled.csv
+        tally predict films.tally new.csv --id title --proba
+        tally predict films.tally new.csv --interval 0.95      # with credible intervals
+        tally predict mail.tally new.csv --positive spam --threshold 0.9
     """
     from tallybayes.cli.csv_lines import dialect_of
     from tallybayes.cli.output import form_of, refuse_overwriting, write_tables
@@ -202,6 +201,3 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
         return strings([classes[code] if code >= 0 else None for code in best.tolist()], pa.string())
     labels = strings(classes, pa.string()) if are_texts else pa.array(classes)
     return labels.take(integers(best, answered))
-
-
-COMMANDS = [(predict, EXAMPLE)]

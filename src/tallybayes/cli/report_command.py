@@ -6,13 +6,7 @@ from tallybayes.cli.messages import note, note_bad_rows, progress
 from tallybayes.cli.model_file_options import load_model
 from tallybayes.cli.shared_options import DATA, LEAVE_ONE_OUT, MODEL, Reading, option
 
-__all__ = ["COMMANDS", "report"]
-
-EXAMPLE = """
-tally report films.tally test.csv -o report.html            # on new rows
-tally report films.tally films.csv                          # on the rows it has learned: each without itself
-tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
-"""
+__all__ = ["report"]
 
 
 def report(
@@ -34,7 +28,11 @@ def report(
     values, drift, and a nomogram.
 
     The report works offline. It needs: pip install 'tallybayes[report]'.
-    """
+
+        tally report films.tally test.csv -o report.html            # on new rows
+        tally report films.tally films.csv                          # on the rows it has learned: each without itself
+        tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
+    """  # noqa: E501  # a command is on one line
     from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.reporting import is_report, write_report
     from tallybayes.reporting import report as create
@@ -86,6 +84,3 @@ def _curve(path: str) -> list[dict[str, float]]:
         not_json = isinstance(error, json.JSONDecodeError)
         got = Described("text that is not JSON" if not_json else "JSON without a curve")
         raise FileError("the output of tally tune --json", got=got, file=path) from error
-
-
-COMMANDS = [(report, EXAMPLE)]

@@ -13,17 +13,10 @@ from typing import Any
 from tallybayes.cli.messages import note, print_result
 from tallybayes.cli.shared_options import JSON, argument, flag, option
 
-__all__ = ["COMMANDS", "key", "serve"]
+__all__ = ["key", "serve"]
 
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _PORT = 8000
-
-EXAMPLE = """
-tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
-tally serve --demo                           # example models and mails to correct
-tally serve models/ --port 9000              # every model of a folder
-tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
-"""
 
 
 def serve(
@@ -50,6 +43,11 @@ def serve(
     Every change is stored in a log beside the model before it is answered. The reference of the API is at /docs. Stop
     the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP reads the file of keys anew and
     looks for new models in the folder.
+
+        tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
+        tally serve --demo                           # example models and mails to correct
+        tally serve models/ --port 9000              # every model of a folder
+        tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
     """
     _require_packages()
     from tallybayes.errors import NONE, Described, ParameterError, check_integer
@@ -120,6 +118,9 @@ def key(
     """Make a key for `tally serve --keys`.
 
     Prints the key, which is shown only this once, and the line for the file of keys, which has only its hash.
+
+        tally key --scope learn --model pets --name 'the shop'
+        tally key --scope admin --json
     """
     from tallybayes.server.http.api_key import new_key
 
@@ -153,9 +154,3 @@ def _size(text: str) -> int:
     if match is None:
         raise ParameterError("--max-body in bytes, or as 64M", got=text)
     return int(match[1]) * _SIZES[match[2]]
-
-
-COMMANDS = [
-    (serve, EXAMPLE),
-    (key, "tally key --scope learn --model pets --name 'the shop'\ntally key --scope admin --json"),
-]

@@ -7,14 +7,7 @@ from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import MODEL_OUTPUT, model_path
 from tallybayes.cli.shared_options import DATA, JSON, Reading, option
 
-__all__ = ["COMMANDS", "tune"]
-
-EXAMPLE = """
-tally tune films.csv --label rating                       # writes films.tally
-tally tune films.csv --label rating --seconds 10          # at most ten seconds
-tally tune films.csv --label rating --what interactions   # column weights and interactions only
-tally tune films.csv --label rating --by validation       # select k on a validation set
-"""
+__all__ = ["tune"]
 
 
 def tune(
@@ -42,6 +35,11 @@ def tune(
     Each choice is made by the log loss of rows that are scored without themselves, and printed with its improvement
     over the model of `tally fit`. If nothing is clearly better, that model is kept.
     The options of `tally fit` apply; families given by --as are not changed.
+
+        tally tune films.csv --label rating                       # writes films.tally
+        tally tune films.csv --label rating --seconds 10          # at most ten seconds
+        tally tune films.csv --label rating --what interactions   # column weights and interactions only
+        tally tune films.csv --label rating --by validation       # select k on a validation set
     """
     from tallybayes.tuning import tune as tuned_model
     from tallybayes.tuning.tune import DEFAULT
@@ -71,6 +69,3 @@ def tune(
         return
     print_result(str(tuning))
     note(f"wrote the model to {path}")
-
-
-COMMANDS = [(tune, EXAMPLE)]

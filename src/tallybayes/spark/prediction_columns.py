@@ -26,13 +26,12 @@ from tallybayes.tables.table import to_table
 
 __all__ = ["predict"]
 
-_TYPES = {"text": "string", "integer": "bigint", "number": "double", "boolean": "boolean", "bytes": "binary"}
-_ARROW = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
+_TYPES = {  # of labels by their kind, in Spark and in Arrow
+    "text": ("string", pa.string()),
+    "integer": ("bigint", pa.int64()),
+    "number": ("double", pa.float64()),
+    "boolean": ("boolean", pa.bool_()),
+    "bytes": ("binary", pa.binary()),
 }
 _NUMBERS = "map<string,double>"
 
@@ -67,10 +66,10 @@ def predict(
     used, forms = rows.scored(model.schema)
     if not used:
         raise DataError(f"columns of the model ({', '.join(model.schema.columns_in_use[:5])})", got=list(rows.types))
-    label_type = _TYPES[kind_of(classes[0])]
+    label_type, arrow_type = _TYPES[kind_of(classes[0])]
     types = {"prediction": label_type, "probability": "double", "probabilities": _NUMBERS, "explanation": _NUMBERS}
     kind = "struct<" + ", ".join(f"{part}: {types[part]}" for part in wanted) + ">"
-    score = partial(_score, parts=tuple(wanted), label_type=_ARROW[label_type])
+    score = partial(_score, parts=tuple(wanted), label_type=arrow_type)
     with on_driver():
         return with_scored_columns(rows, used, forms, model, score, kind=kind, names=wanted)
 

@@ -77,8 +77,7 @@ def with_vectors(table: pa.Table | pa.RecordBatch, forms: Forms) -> pa.Table | p
         else:
             matrix = _matrix(name, _parts(table.column(name)), forms[name])
             columns |= {element_name(name, i): pa.array(matrix[i]) for i in range(len(matrix))}
-    kind = pa.RecordBatch if isinstance(table, pa.RecordBatch) else pa.table
-    return pa.RecordBatch.from_pydict(columns) if kind is pa.RecordBatch else pa.table(columns)
+    return type(table).from_pydict(columns)
 
 
 def _parts(column: Any) -> dict[str, Any]:
