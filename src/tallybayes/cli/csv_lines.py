@@ -132,13 +132,6 @@ def plain_values(field: Any, column: Any) -> list[Any]:
     return values if parse is None else [None if value is None else parse(value) for value in values]
 
 
-def _join(*parts: Any, between: str = "") -> Any:
-    """Texts joined row by row; a single text is joined to every row."""
-    return pc.binary_join_element_wise(
-        *(_scalar(part) if isinstance(part, str) else part for part in (*parts, between))
-    )
-
-
 def _scalar(text: str) -> Any:
     """A text as an Arrow value; pyarrow's own conversion would import pandas."""
     return strings([text])[0]
@@ -174,7 +167,8 @@ def _quote(texts: Any, dialect: OutputDialect) -> Any:
     else:
         wanted = pc.is_valid(filled)
     inside = pc.replace_substring(filled, _QUOTE, _QUOTE * 2) if _contains(filled, _QUOTE) else filled
-    return pc.if_else(wanted, _join(_QUOTE, inside, _QUOTE), filled)
+    quote = _scalar(_QUOTE)
+    return pc.if_else(wanted, pc.binary_join_element_wise(quote, inside, quote, _scalar("")), filled)
 
 
 def _contains(texts: Any, characters: str) -> bool:

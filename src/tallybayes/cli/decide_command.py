@@ -105,7 +105,7 @@ def decide(
     from tallybayes.state.decision import Decision
 
     rules = (threshold, false_negatives, false_positives, cost or None, maximise, budget)
-    has_rule = any(option is not None for option in (*rules, abstain, positive))
+    has_rule = any(value is not None for value in (*rules, abstain, positive))
     constraints = (false_negatives, false_positives, maximise, budget, positive if cost else None)
     is_selected = any(constraint is not None for constraint in constraints)
     if (data or new) and not is_selected:
@@ -124,7 +124,7 @@ def decide(
             note("the rule was selected before the model was changed: it may be stale")
         _print_rule(model, loaded.decision, json)
         return
-    if sum(option is not None for option in rules) > 1:
+    if sum(value is not None for value in rules) > 1:
         names = "--threshold, --false-negatives, --false-positives, --maximise, --budget and --cost"
         raise ParameterError(f"one of {names}", got=Described("several"))
     if maximise not in (None, "f1"):

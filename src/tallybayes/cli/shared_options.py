@@ -128,7 +128,7 @@ def _set_messages(
     verbose: bool = flag("-v", "--verbose", help="Print what was detected and how long each step took."),
     no_config: bool = flag("--no-config", help="Ignore tally.toml."),
 ) -> None:
-    """Take the options that all commands have."""
+    """Take the options that all commands have: --debug acts by its callback, --no-config in `Command`."""
     from tallybayes.errors import Described, ParameterError
 
     if quiet and verbose:
