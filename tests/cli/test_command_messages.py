@@ -12,6 +12,7 @@ import pytest
 
 import tallybayes as tb
 from command_line import TALLY, fine, table, tally
+from tallybayes.cli import messages
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,16 @@ def on_a_terminal(arguments, cwd, stream="stderr", **env):
     process.wait()
     os.close(own)
     return seen.decode()
+
+
+def test_a_bar_counts_in_its_unit(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(messages, "_DELAY", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with messages.progress("verifying", unit="changes") as step:
+        step(7, None, 0)
+    printed = capsys.readouterr().err
+    assert ("7 changes" in printed, "changes/s" in printed, "rows" in printed) == (True, True, False), printed
 
 
 def test_a_bar_on_a_terminal_and_nothing_off_it(here):

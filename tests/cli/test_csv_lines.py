@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.cli.csv_lines import csv_header, csv_lines
+from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines
 
 CELLS = st.one_of(st.none(), st.text(alphabet='ab,;"\r\n é\t1.', max_size=6))
 PROBABILITY = {"kind": "probability"}

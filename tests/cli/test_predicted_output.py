@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import fine, table, tally
-from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.cli.csv_lines import csv_lines
-from tallybayes.cli.output import Writer, form_of
+from tallybayes.cli.csv_lines import OutputDialect, csv_lines
+from tallybayes.cli.output import form_of, write_tables
 from tallybayes.errors import ParameterError
 
 BAD = """kilos;likes;name
@@ -170,6 +169,8 @@ def test_an_interrupted_array_is_not_left_behind(tmp_path):
 
 
 def _interrupted(path):
-    with Writer(path, "json") as writer:
-        writer.write(pa.table({"a": [1]}))
+    def tables():
+        yield pa.table({"a": [1]})
         raise KeyError
+
+    write_tables(tables(), path, "json")

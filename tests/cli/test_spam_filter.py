@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.highlight import highlight_words
+from tallybayes.cli.explain_command import highlight_words
 from tallybayes.cli.main import app
 from tallybayes.demo_data.example_files import LETTERS
 

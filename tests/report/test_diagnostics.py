@@ -9,10 +9,8 @@ from test_report import held, markup
 
 import tallybayes as tb
 from tallybayes.reporting import report
-from tallybayes.reporting.column_cells import learned_cells
+from tallybayes.reporting.column_cells import dependent_pairs, drift_between, information_given_class, learned_cells
 from tallybayes.reporting.column_chart_data import column_chart_data
-from tallybayes.reporting.column_dependence import dependent_pairs, information_given_class
-from tallybayes.reporting.column_drift import drift_between
 from tallybayes.reporting.report_data import collect
 from tallybayes.reporting.threshold_curves import gain_rows, score_rows
 

@@ -114,7 +114,7 @@ def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(s
 
 def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):
     from tallybayes.spark import distributed_evaluation
-    from tallybayes.spark.evaluation_bytes import total_evaluation
+    from tallybayes.spark.distributed_evaluation import total_evaluation
 
     n_values = []
 
@@ -130,16 +130,16 @@ def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypa
 
 def test_rows_that_are_too_many_to_keep_are_only_counted(sp, df, model, monkeypatch):
     from tallybayes.evaluation import scores
-    from tallybayes.spark import evaluation_bytes
+    from tallybayes.spark import distributed_evaluation
 
-    parts = [evaluation_bytes.evaluation_to_bytes(i, evaluation_of(model, df, i)) for i in range(2)]
-    both = evaluation_bytes.total_evaluation([evaluation_bytes.combine_evaluations(parts)])
+    parts = [distributed_evaluation.evaluation_to_bytes(i, evaluation_of(model, df, i)) for i in range(2)]
+    both = distributed_evaluation.total_evaluation([distributed_evaluation.combine_evaluations(parts)])
     assert both.auc > 0.5
-    facts = unpack(evaluation_bytes.combine_evaluations(parts))[0]
+    facts = unpack(distributed_evaluation.combine_evaluations(parts))[0]
     assert len(facts["confusion"]) == len(both.confusion)  # added up, not one for every partition
-    monkeypatch.setattr(evaluation_bytes, "LIMIT", 10)
+    monkeypatch.setattr(distributed_evaluation, "LIMIT", 10)
     monkeypatch.setattr(scores, "LIMIT", 10)
-    few = evaluation_bytes.total_evaluation([evaluation_bytes.combine_evaluations(parts)])
+    few = distributed_evaluation.total_evaluation([distributed_evaluation.combine_evaluations(parts)])
     assert (few.confusion, few.log_loss) == (both.confusion, both.log_loss)
     with pytest.raises(tb.errors.UnsupportedError, match="too many rows"):
         few.auc

@@ -135,6 +135,16 @@ def test_vectors_of_different_sizes_are_an_error(sp, spark):
         sp.fit(df, "y")
 
 
+def test_a_column_of_vectors_that_the_model_does_not_use_is_not_read(sp, spark):
+    from pyspark.ml.linalg import Vectors
+
+    rows = [(Vectors.dense([1.0, float(i)]), "abc"[i % 3], "pq"[i % 2]) for i in range(20)]
+    df = spark.createDataFrame(rows, ["v", "x", "y"])
+    model = sp.fit(df.drop("v"), "y")
+    assert sp.evaluate(model, df).split.startswith("none")
+    assert sp.forget(model, df).rows == 20
+
+
 def test_structures_are_refused_unless_they_are_ignored(sp, df):
     from pyspark.sql import functions
 

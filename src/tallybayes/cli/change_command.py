@@ -2,61 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tallybayes.cli.changed_model import edit_model
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Debug, InputReader, Json, ModelFile, check_label_column, reads
+from tallybayes.cli.model_file_options import edit_model, model_path
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, InputReader, Reading, argument, check_label_column, option
 
-__all__ = ["COMMANDS", "forget", "learn", "merge"]
+__all__ = ["forget", "learn", "merge"]
 
-
-LabelValue = Annotated[
-    str | None,
-    typer.Option(metavar="CLASS", help="The label of all rows, for mails and texts without a column of labels."),
-]
+LABEL_VALUE = option("CLASS", "The label of all rows, for mails and texts without a column of labels.")
 
 
-@reads
 def learn(
-    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    label_value: str | None = LABEL_VALUE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Add rows to a model, all of them or none.
 
     New classes, categories and columns are added to the model. If another command is changing the same file, this one
     waits until it is done.
+
+        tally learn films.tally corrections.csv
+        tally learn mail.tally letter.eml --label-value spam
     """
     _change("learn", model, data, label_value, json, reader)
 
 
-@reads
 def forget(
-    model: ModelFile, data: Data, *, label_value: LabelValue = None, json: Json = False, reader: InputReader
+    model: str = MODEL,
+    data: list[str] = DATA,
+    *,
+    label_value: str | None = LABEL_VALUE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Remove rows from a model, all of them or none.
 
     The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
     another command is changing the same file, this one waits until it is done.
+
+        tally forget films.tally mistakes.csv
     """
     _change("forget", model, data, label_value, json, reader)
 
 
 def merge(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="Model files of the same label.")],
+    models: list[str] = argument("MODEL MODEL...", "Model files of the same label."),
     *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="MODEL", help="The model file to write.")],
-    json: Json = False,
-    debug: Debug = False,
+    output: str = option("MODEL", "The model file to write.", ..., "-o", "--output"),
+    json: bool = JSON,
 ) -> None:
     """Merge models that were fitted separately.
 
     The result is the model of all rows. Its options are those of the first model.
+
+        tally merge monday.tally tuesday.tally -o week.tally
     """
     from dataclasses import replace
 
-    from tallybayes.cli.fit_command import model_path
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import load
 
@@ -115,10 +122,3 @@ def _print_change(json: bool, facts: dict[str, Any], model: Any, text: str) -> N
         return
     rows = [[shown(label), number(n, 12)] for label, n in classes.items()]
     print_result(f"{text}\n\n{text_table([model.schema.label or 'class', 'rows'], rows)}")
-
-
-COMMANDS = [
-    (learn, "tally learn films.tally corrections.csv\ntally learn mail.tally letter.eml --label-value spam"),
-    (forget, "tally forget films.tally mistakes.csv"),
-    (merge, "tally merge monday.tally tuesday.tally -o week.tally"),
-]

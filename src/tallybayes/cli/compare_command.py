@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
-
-from tallybayes.cli.fit_options import Label, fit_options, fits
+from tallybayes.cli.fit_options import LABEL, Fitting, fit_options
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, reads
+from tallybayes.cli.shared_options import DATA, JSON, Reading, option
 
-__all__ = ["COMMANDS", "compare"]
-
-EXAMPLE = """
-tally compare films.csv --label rating --sizes 100,1000
-"""
+__all__ = ["compare"]
 
 
-@reads
-@fits
 def compare(
-    data: Data,
+    data: list[str] = DATA,
     *,
-    label: Label = None,
-    sizes: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Numbers of training rows. [10, 20, 50, 100, ...]")
-    ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="The number of folds.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed that shuffles the folds.")] = 0,
-    fitting: dict[str, Any],
-    json: Json = False,
-    reader: InputReader,
+    label: str | None = LABEL,
+    sizes: str | None = option("N,N,...", "Numbers of training rows. [10, 20, 50, 100, ...]"),
+    folds: int = option("N", "The number of folds.", 5),
+    seed: int = option("N", "The seed that shuffles the folds.", 0),
+    fitting: Fitting,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Compare naive Bayes with logistic regression.
 
@@ -38,6 +26,8 @@ def compare(
     on the same held-out rows. Naive Bayes is often better with few rows, logistic regression with many.
 
     The options of `tally fit` apply to naive Bayes.
+
+        tally compare films.csv --label rating --sizes 100,1000
     """
     from tallybayes.evaluation import compare as compare_models
 
@@ -48,9 +38,6 @@ def compare(
         comparison = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)
     note_bad_rows(source)
     print_result(comparison.to_dict() if json else str(comparison))
-
-
-COMMANDS = [(compare, EXAMPLE)]
 
 
 def _numbers(text: str) -> list[int]:

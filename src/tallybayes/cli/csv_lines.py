@@ -1,6 +1,7 @@
-"""The rows of a table as lines of CSV: whole columns become text at once, and a kernel joins them.
+"""The rows of a table as lines of CSV, in the dialect of the input: delimiter, decimal sign, quotes, byte order mark.
 
-Written cell by cell in Python, the lines would take several times as long as the predictions in them.
+Whole columns become text at once, and a kernel joins them. Written cell by cell in Python, the lines would take several
+times as long as the predictions in them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,19 +27,59 @@ from tallybayes.cells.arrow import (
     valid_rows,
     wide_texts,
 )
-from tallybayes.cli.csv_dialect import OutputDialect
 from tallybayes.formatting import finite_json, shown
 
-__all__ = ["csv_header", "csv_lines"]
+__all__ = ["OutputDialect", "csv_header", "csv_lines", "dialect_of", "is_kind", "plain_values"]
 
 _QUOTE = '"'
+_QUOTING: Any = {"needed": csv.QUOTE_MINIMAL, "text": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}
 _NUMBER = r"^([+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?|(?i:true|false))?$"
+
+
+@dataclass(frozen=True)
+class OutputDialect:
+    """The signs of a file of text.
+
+    quotes: around all cells, around text, or only where they are needed; mark: a byte order mark at the beginning.
+    """
+
+    delimiter: str = ","
+    decimal: str = "."
+    quotes: Literal["needed", "text", "all"] = "needed"
+    mark: bool = False
+
+
+def dialect_of(source: Any) -> OutputDialect:
+    """The dialect of the first file of a source; the usual one if it is not a file of text with a delimiter."""
+    from tallybayes.io.formats.delimited import Delimited
+
+    form = next(iter(getattr(source, "formats", ())), None)
+    if not isinstance(form, Delimited):
+        return OutputDialect()
+    start = form.text.file.start().decode("utf-8", errors="replace")
+    mark = form.encoding == "utf-8-sig"
+    return OutputDialect(form.delimiter, form.decimal, _quotes(start.removeprefix("\ufeff"), form.delimiter), mark)
+
+
+def _quotes(sample: str, delimiter: str) -> Literal["needed", "text", "all"]:
+    r"""Which cells are in quotes, by the first two lines.
+
+    >>> [_quotes(sample, ",") for sample in ('"a","b"\n"x","1"\n', '"a","b"\n"x",1\n', 'a,b\n"x, y",1\n')]
+    ['all', 'text', 'needed']
+    """
+    lines = [line for line in sample.splitlines() if line.strip()][:2]
+    cells = [re.findall(rf'(?:^|{re.escape(delimiter)})\s*("?)', line) for line in lines]
+    if not cells or not all(cells[0]):
+        return "needed"
+    return "all" if len(cells) > 1 and all(cells[1]) else "text"
 
 
 def csv_header(names: list[str], dialect: OutputDialect) -> bytes:
     """The line with the names of the columns."""
     file = io.StringIO()
-    csv.writer(file, delimiter=dialect.delimiter, quoting=dialect.quoting, lineterminator="\r\n").writerow(names)
+    csv.writer(file, delimiter=dialect.delimiter, quoting=_QUOTING[dialect.quotes], lineterminator="\r\n").writerow(
+        names
+    )
     return file.getvalue()[:-2].encode("utf-8", "replace") + b"\n"
 
 
@@ -66,25 +109,27 @@ def _columns(table: pa.Table) -> list[tuple[Any, Any]]:
 
 def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
     """The cells of a column as text, null where they are null."""
-    kind, is_json = column.type, (field.metadata or {}).get(b"kind") == b"json"
-    if is_json or pa.types.is_nested(kind):
-        values = [json.loads(value) if is_json and value is not None else value for value in column.to_pylist()]
-        values = [value if value is None else dict(value) for value in values] if pa.types.is_map(kind) else values
-        return strings([None if value is None else _text(value) for value in values])
+    kind = column.type
+    if is_kind(field, "json") or pa.types.is_nested(kind):
+        return strings([None if value is None else _text(value) for value in plain_values(field, column)])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
         return wide_texts(column)
     if pa.types.is_floating(kind):
-        is_probability = (field.metadata or {}).get(b"kind") == b"probability"
-        texts = _probabilities(column) if is_probability else _numbers(column)
+        texts = _probabilities(column) if is_kind(field, "probability") else _numbers(column)
         return texts if dialect.decimal == "." else pc.replace_substring(texts, ".", dialect.decimal)
     return strings([None if value is None else shown(value) for value in column.to_pylist()])
 
 
-def _join(*parts: Any, between: str = "") -> Any:
-    """Texts joined row by row; a single text is joined to every row."""
-    return pc.binary_join_element_wise(
-        *(_scalar(part) if isinstance(part, str) else part for part in (*parts, between))
-    )
+def is_kind(field: Any, kind: str) -> bool:
+    """Whether the metadata of a column say that it is of this kind."""
+    return (field.metadata or {}).get(b"kind") == kind.encode()
+
+
+def plain_values(field: Any, column: Any) -> list[Any]:
+    """The cells of a column as Python values; those of a JSON file are parsed, maps are dicts."""
+    parse = json.loads if is_kind(field, "json") else dict if pa.types.is_map(field.type) else None
+    values: list[Any] = column.to_pylist()
+    return values if parse is None else [None if value is None else parse(value) for value in values]
 
 
 def _scalar(text: str) -> Any:
@@ -122,7 +167,8 @@ def _quote(texts: Any, dialect: OutputDialect) -> Any:
     else:
         wanted = pc.is_valid(filled)
     inside = pc.replace_substring(filled, _QUOTE, _QUOTE * 2) if _contains(filled, _QUOTE) else filled
-    return pc.if_else(wanted, _join(_QUOTE, inside, _QUOTE), filled)
+    quote = _scalar(_QUOTE)
+    return pc.if_else(wanted, pc.binary_join_element_wise(quote, inside, quote, _scalar("")), filled)
 
 
 def _contains(texts: Any, characters: str) -> bool:

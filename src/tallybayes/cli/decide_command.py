@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tallybayes.cli.changed_model import InPlace, NewModel, changed_model, note_saved
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, ModelFile, find_class, load_model, reads
+from tallybayes.cli.model_file_options import IN_PLACE, NEW_MODEL, changed_model, find_class, load_model, note_saved
+from tallybayes.cli.shared_options import JSON, MODEL, Reading, argument, flag, option
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
 
-__all__ = ["COMMANDS", "calibrate", "decide"]
+__all__ = ["calibrate", "decide"]
 
-SomeData = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[DATA...]", help="Rows that the model has learned (leave-one-out), or new rows with --new."
-    ),
-]
-New = Annotated[bool, typer.Option("--new", help="The rows are new: the model has not learned them.")]
+SOME_DATA = argument("[DATA...]", "Rows that the model has learned (leave-one-out), or new rows with --new.", None)
+NEW = flag("--new", help="The rows are new: the model has not learned them.")
 
 
-@reads
 def calibrate(
-    model: ModelFile,
-    data: SomeData = None,
+    model: str = MODEL,
+    data: list[str] | None = SOME_DATA,
     *,
-    method: Annotated[
-        str, typer.Option(metavar="HOW", help="temperature, isotonic, or none to remove the calibration.")
-    ] = "temperature",
-    new: New = False,
-    output: NewModel = None,
-    in_place: InPlace = False,
-    json: Json = False,
-    reader: InputReader,
+    method: str = option("HOW", "temperature, isotonic, or none to remove the calibration.", "temperature"),
+    new: bool = NEW,
+    output: str | None = NEW_MODEL,
+    in_place: bool = IN_PLACE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Calibrate the probabilities of a model.
 
     Naive Bayes is overconfident where columns depend on each other. The calibrated model is saved by -o MODEL or
     --in-place; without these the calibration is only printed. `tally predict --raw` ignores it.
+
+        tally calibrate films.tally films.csv -o calibrated.tally
+        tally calibrate films.tally --method none --in-place
     """
     from tallybayes.errors import NONE, ParameterError
 
@@ -70,47 +63,28 @@ def calibrate(
     print_result(facts)
 
 
-@reads
 def decide(
-    model: ModelFile,
-    data: SomeData = None,
+    model: str = MODEL,
+    data: list[str] | None = SOME_DATA,
     *,
-    positive: Annotated[str | None, typer.Option(metavar="CLASS", help="The class of the threshold.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="P", help="Answer the class if its probability is at least P.")
-    ] = None,
-    false_negatives: Annotated[
-        str | None, typer.Option(metavar="N", help="Allow at most N missed rows of the class, or a share such as 2%.")
-    ] = None,
-    false_positives: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Allow at most N other rows with this answer, or a share such as 2%."),
-    ] = None,
-    cost: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TRUE:ANSWER=COST",
-            help="The cost of an answer where another class is true (repeatable). With DATA and --positive: select the"
-            " threshold with the lowest mean cost.",
-        ),
-    ] = None,
-    maximise: Annotated[
-        str | None, typer.Option(metavar="f1", help="Select the threshold with the largest F1 of the class.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="N", help="Give this answer to at most N of the rows, or a share such as 5%.")
-    ] = None,
-    abstain: Annotated[
-        float | None, typer.Option(metavar="P", help="Give no answer if the probability is below P.")
-    ] = None,
-    most_probable: Annotated[
-        bool, typer.Option("--most-probable", help="Remove the rule: answer the most probable class.")
-    ] = False,
-    new: New = False,
-    output: NewModel = None,
-    in_place: InPlace = False,
-    json: Json = False,
-    reader: InputReader,
+    positive: str | None = option("CLASS", "The class of the threshold."),
+    threshold: float | None = option("P", "Answer the class if its probability is at least P."),
+    false_negatives: str | None = option("N", "Allow at most N missed rows of the class, or a share such as 2%."),
+    false_positives: str | None = option("N", "Allow at most N other rows with this answer, or a share such as 2%."),
+    cost: list[str] | None = option(
+        "TRUE:ANSWER=COST",
+        "The cost of an answer where another class is true (repeatable). With DATA and --positive: select the"
+        " threshold with the lowest mean cost.",
+    ),
+    maximise: str | None = option("f1", "Select the threshold with the largest F1 of the class."),
+    budget: str | None = option("N", "Give this answer to at most N of the rows, or a share such as 5%."),
+    abstain: float | None = option("P", "Give no answer if the probability is below P."),
+    most_probable: bool = flag("--most-probable", help="Remove the rule: answer the most probable class."),
+    new: bool = NEW,
+    output: str | None = NEW_MODEL,
+    in_place: bool = IN_PLACE,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Set the decision rule of a model: a threshold, costs, or no answer below a probability.
 
@@ -118,6 +92,12 @@ def decide(
     positives, or of rows with this answer), or as the best one (by F1 or by cost). The model with the rule is saved by
     -o MODEL or --in-place; without these the rule is only printed. `tally predict`, `evaluate` and `explain` use it.
     Without options, the current rule is printed.
+
+        tally decide films.tally films.csv --positive R --false-negatives 0   # print the rule that misses no R
+        tally decide films.tally films.csv --positive R --maximise f1 -o strict.tally
+        tally decide films.tally new.csv --new --positive R --budget 200   # the 200 most probable rows
+        tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place
+        tally decide films.tally --most-probable --in-place
     """
     from dataclasses import replace
 
@@ -125,9 +105,10 @@ def decide(
     from tallybayes.state.decision import Decision
 
     rules = (threshold, false_negatives, false_positives, cost or None, maximise, budget)
-    has_rule = any(option is not None for option in (*rules, abstain, positive))
-    constrained = any(option is not None for option in (false_negatives, false_positives, maximise, budget))
-    if (data or new) and not constrained and not (cost and positive is not None):
+    has_rule = any(value is not None for value in (*rules, abstain, positive))
+    constraints = (false_negatives, false_positives, maximise, budget, positive if cost else None)
+    is_selected = any(constraint is not None for constraint in constraints)
+    if (data or new) and not is_selected:
         got = data or Described("--new")
         expected = "data only for --false-negatives, --false-positives, --maximise, --budget, or --cost with --positive"
         raise ParameterError(f"{expected}, to select the threshold", got=got)
@@ -143,17 +124,17 @@ def decide(
             note("the rule was selected before the model was changed: it may be stale")
         _print_rule(model, loaded.decision, json)
         return
-    if sum(option is not None for option in rules) > 1:
+    if sum(value is not None for value in rules) > 1:
         names = "--threshold, --false-negatives, --false-positives, --maximise, --budget and --cost"
         raise ParameterError(f"one of {names}", got=Described("several"))
     if maximise not in (None, "f1"):
         raise ParameterError("--maximise f1", got=maximise, hint="--cost selects the threshold with the lowest cost")
-    if (constrained or (cost and positive is not None)) and not data:
+    if is_selected and not data:
         raise ParameterError(
             "DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --positive C ..."
         )
     with progress("deciding") as step, changed_model(model, output, in_place=in_place) as loaded:
-        label = _class_of_threshold(loaded, positive, has_threshold=bool(data) or constrained or threshold is not None)
+        label = _class_of_threshold(loaded, positive, has_threshold=bool(data) or threshold is not None)
         costs = _costs(loaded, cost) if cost else None
         if data:
             source = reader(data, step)
@@ -230,20 +211,3 @@ def _costs(model: Model, texts: list[str]) -> dict[Any, dict[Any, float]]:
         except ValueError:
             raise ParameterError("--cost TRUE:ANSWER=COST with a number", got=text) from None
     return result
-
-
-COMMANDS = [
-    (
-        calibrate,
-        "tally calibrate films.tally films.csv -o calibrated.tally\n"
-        "tally calibrate films.tally --method none --in-place",
-    ),
-    (
-        decide,
-        "tally decide films.tally films.csv --positive R --false-negatives 0   # print the rule that misses no R\n"
-        "tally decide films.tally films.csv --positive R --maximise f1 -o strict.tally\n"
-        "tally decide films.tally new.csv --new --positive R --budget 200   # the 200 most probable rows\n"
-        "tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place\n"
-        "tally decide films.tally --most-probable --in-place",
-    ),
-]

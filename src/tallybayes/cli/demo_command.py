@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug
+from tallybayes.cli.shared_options import option
 from tallybayes.demo_data.example_files import write_example_files
 
-__all__ = ["COMMANDS", "demo"]
+__all__ = ["demo"]
 
 _STEPS = (
     ("A table with missing values, tags, numbers and names", None),
@@ -33,14 +33,13 @@ _STEPS = (
 
 def demo(
     context: typer.Context,
-    keep: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Work in this folder and keep the files. [a temporary folder]")
-    ] = None,
-    debug: Debug = False,
+    keep: str | None = option("FOLDER", "Work in this folder and keep the files. [a temporary folder]"),
 ) -> None:
     """Run the main commands on example data.
 
     Fit, evaluate, predict, explain, learn, forget, inspect and sample on a table; then a spam filter on mails.
+
+        tally demo
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(keep or temporary)
@@ -64,6 +63,3 @@ def _run(app: Any, command: str, folder: Path) -> None:
     with contextlib.chdir(folder):
         app.main(shlex.split(command)[1:], standalone_mode=False)
     print_result("")
-
-
-COMMANDS = [(demo, "tally demo")]

@@ -2,79 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tallybayes.cli.fit_options import NOT_GIVEN, Label, SampleWeight, fit_options, fits
+from tallybayes.cli.fit_options import LABEL, NOT_GIVEN, SAMPLE_WEIGHT, Fitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import InputReader, Json, LeaveOneOut, find_class, load_model, reads
+from tallybayes.cli.model_file_options import find_class, load_model
+from tallybayes.cli.shared_options import JSON, LEAVE_ONE_OUT, Reading, argument, flag, option
 from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
     from tallybayes.evaluation import Evaluation
     from tallybayes.tables.source import Source
 
-__all__ = ["COMMANDS", "evaluate"]
-
-EXAMPLE = """
-tally evaluate films.tally test.csv                # a model on new rows
-tally evaluate films.csv --label rating            # 10-fold cross-validation
-tally evaluate films.tally films.csv               # on the rows it has learned: by folds, each without itself
-tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
-tally evaluate visits.csv --label ill --group patient  # folds of whole patients
-tally evaluate sales.csv --label sold --time date      # the past predicts the next block
-tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
-"""
+__all__ = ["evaluate"]
 
 _LEAST_SAMPLES = 100  # of a bootstrap: with fewer, the ends of a 95 % interval are the extremes
 
 
-@reads
-@fits
 def evaluate(
-    model_and_data: Annotated[
-        list[str], typer.Argument(metavar="[MODEL] DATA...", help="A model and data; or data and --label.")
-    ],
+    model_and_data: list[str] = argument("[MODEL] DATA...", "A model and data; or data and --label."),
     *,
-    label: Label = None,
-    folds: Annotated[
-        int | None, typer.Option(metavar="N", help="The number of folds of cross-validation. [10]")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed for the folds and for --bootstrap.")] = 0,
-    leave_one_out: LeaveOneOut = False,
-    sample_weight: SampleWeight = None,
-    prequential: Annotated[
-        bool, typer.Option("--prequential", help="Score each block of rows, then learn it, in the order of the data.")
-    ] = False,
-    every: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows per block for --prequential. [2 % of the rows before it]")
-    ] = None,
-    bootstrap: Annotated[
-        int | None, typer.Option(metavar="N", help="Add 95 % bootstrap intervals from N samples, such as 1000.")
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option(metavar="COL", help="Rows with the same value are never in different folds.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Score blocks in the order of time, by the rows before them.")
-    ] = None,
-    holdout: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Hold out this share of the rows instead of folds, such as 0.2."),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Report precision, recall and F1 of this class apart.")
-    ] = None,
-    fitting: dict[str, Any],
-    json: Json = False,
-    reader: InputReader,
+    label: str | None = LABEL,
+    folds: int | None = option("N", "The number of folds of cross-validation. [10]"),
+    seed: int = option("N", "The seed for the folds and for --bootstrap.", 0),
+    leave_one_out: bool = LEAVE_ONE_OUT,
+    sample_weight: str | None = SAMPLE_WEIGHT,
+    prequential: bool = flag(
+        "--prequential", help="Score each block of rows, then learn it, in the order of the data."
+    ),
+    every: int | None = option("N", "Rows per block for --prequential. [2 % of the rows before it]"),
+    bootstrap: int | None = option("N", "Add 95 % bootstrap intervals from N samples, such as 1000."),
+    group: str | None = option("COL", "Rows with the same value are never in different folds."),
+    time: str | None = option("COL", "Score blocks in the order of time, by the rows before them."),
+    holdout: float | None = option("SHARE", "Hold out this share of the rows instead of folds, such as 0.2."),
+    positive: str | None = option("CLASS", "Report precision, recall and F1 of this class apart."),
+    fitting: Fitting,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Evaluate a model, or cross-validate on data.
 
     Prints accuracy and log loss with the baselines that ignore the columns, Brier score, AUC, calibration error,
     precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply. The
     rows that a model has learned, and no others, are recognised: each is scored by a model without it.
+
+        tally evaluate films.tally test.csv                # a model on new rows
+        tally evaluate films.csv --label rating            # 10-fold cross-validation
+        tally evaluate films.tally films.csv               # on the rows it has learned: by folds, each without itself
+        tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
+        tally evaluate visits.csv --label ill --group patient  # folds of whole patients
+        tally evaluate sales.csv --label sold --time date      # the past predicts the next block
+        tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
     """
     from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
@@ -159,6 +137,3 @@ def _of_model(
         names = ", ".join(name for name, value in fixed.items() if value)
         note(f"not refitted for each row, so the result is slightly optimistic: {names}")
     return evaluation
-
-
-COMMANDS = [(evaluate, EXAMPLE)]

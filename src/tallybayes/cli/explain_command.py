@@ -1,38 +1,36 @@
-"""tally explain: why a row got its label."""
+"""tally explain: why a row got its label; on a terminal, texts with their most important words highlighted."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, find_class, learned_model, reads
+from tallybayes.cli.model_file_options import find_class, learned_model
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, option
+from tallybayes.formatting import DECIBANS, printable, shown, signed
 
-__all__ = ["COMMANDS", "explain"]
+if TYPE_CHECKING:
+    from tallybayes.families.predictive import TokenEvidence
 
-EXAMPLE = """
-tally explain films.tally new.csv --row 3
-"""
+__all__ = ["explain", "highlight_words"]
+
+_SHOWN = 2000  # characters of a text; of a longer text, those around its strongest word
+_SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # least share of the strongest word, style
+_NUMBERED = 0.25
 
 
-@reads
 def explain(
-    model: ModelFile,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
     *,
-    row: Annotated[
-        list[int] | None, typer.Option("--row", metavar="N", help="A row number, from 0 (repeatable).")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="Explain the first N rows, if --row is not given.")] = 5,
-    units: Annotated[str, typer.Option(metavar="UNIT", help="decibans or log-odds (natural logarithm).")] = "decibans",
-    positive: Annotated[str | None, typer.Option(metavar="CLASS", help="Evidence for this class. [the answer]")] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="Evidence against this class. [the runner-up]")
-    ] = None,
-    json: Json = False,
-    reader: InputReader,
+    row: list[int] | None = option("N", "A row number, from 0 (repeatable)."),
+    n: int = option("N", "Explain the first N rows, if --row is not given.", 5, "-n"),
+    units: str = option("UNIT", "decibans or log-odds (natural logarithm).", "decibans"),
+    positive: str | None = option("CLASS", "Evidence for this class. [the answer]"),
+    against: str | None = option("CLASS", "Evidence against this class. [the runner-up]"),
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Explain a prediction: the evidence of every column.
 
@@ -40,6 +38,8 @@ def explain(
     factor of ten in the odds. For a text, the words with the strongest evidence follow; on a terminal they are
     highlighted in the text. The last line names the smallest set of columns (or words of a text) whose absence would
     change the answer.
+
+        tally explain films.tally new.csv --row 3
     """
     from tallybayes.errors import ParameterError
 
@@ -69,8 +69,6 @@ def explain(
 
 def _describe_flip(explanation: Any, against: Any) -> str:
     """The smallest set of columns whose absence changes the answer; of words, if it is a single text."""
-    from tallybayes.formatting import shown
-
     against = None if against == explanation.answer else against
     flip = explanation.flip(against)
     if flip is None:
@@ -87,9 +85,6 @@ def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
     """Print the texts of a row with their most important words highlighted."""
     from rich.console import Console
 
-    from tallybayes.cli.highlight import highlight_words
-    from tallybayes.formatting import DECIBANS
-
     console = Console(highlight=False)
     for column in explanation.words:
         value = explanation.values[column]
@@ -97,6 +92,57 @@ def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
         scale = DECIBANS if units == "decibans" else 1.0
         console.print()
         console.print(highlight_words(text, explanation.word_odds(column, *explanation.sides(*names)), scale))
+
+
+def highlight_words(text: str, odds: list[tuple[TokenEvidence, float]], scale: float) -> Any:
+    """A text with its most important words highlighted, for rich.
+
+    Evidence for the class is green, evidence against it red. The stronger the evidence, the stronger the colour; the
+    strongest words are followed by a number. The evidence of an n-gram is divided equally among its characters.
+
+    odds: natural log odds, which `scale` converts to the printed unit.
+    """
+    import numpy as np
+    from rich.text import Text
+
+    adds = np.zeros(len(text) + 1)
+    starts: dict[int, int] = {}  # start of a word -> end of the shortest word that starts there
+    for word, value in odds:
+        for start, stop in word.spans:
+            adds[start:stop] += value / len(word.spans) / max(stop - start, 1)
+            starts[start] = min(stop, starts.get(start, stop))
+    totals = {start: float(adds[start:stop].sum()) for start, stop in starts.items()}
+    strongest = max((abs(value) for value in totals.values()), default=0.0)
+    first, last = _window(len(text), totals)
+    result, at = Text("..." if first else ""), first
+    for start in sorted(totals):
+        stop, share = starts[start], abs(totals[start]) / strongest if strongest else 0.0
+        if start < at or stop > last or not share:
+            continue
+        result.append(_visible(text[at:start]))
+        colour = "green" if totals[start] > 0 else "red"
+        style = next((style.format(colour) for least, style in _SHADES if share >= least), "")
+        token = text[start:stop].rstrip()  # an n-gram of characters may end in white space
+        result.append(_visible(token), style)
+        if share >= _NUMBERED:
+            result.append(signed(totals[start] * scale, 0), f"dim {colour}")
+        result.append(_visible(text[start + len(token) : stop]))
+        at = stop
+    result.append(_visible(text[at:last]))
+    return result.append("..." if last < len(text) else "")
+
+
+def _window(size: int, totals: dict[int, float]) -> tuple[int, int]:
+    """The part of a long text that is shown: around its strongest word."""
+    if size <= _SHOWN or not totals:
+        return 0, min(size, _SHOWN)
+    middle = max(totals, key=lambda start: abs(totals[start]))
+    first = min(max(middle - _SHOWN // 2, 0), size - _SHOWN)
+    return first, first + _SHOWN
+
+
+def _visible(text: str) -> str:
+    return printable(text.replace("\r", "").replace("\t", " "), keep="\n")
 
 
 def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:
@@ -117,6 +163,3 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
         if first > wanted[-1]:
             break
     return explanations, first
-
-
-COMMANDS = [(explain, EXAMPLE)]

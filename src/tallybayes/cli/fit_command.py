@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tallybayes.cli.fit_options import Label, SampleWeight, fit_options, fits
+from tallybayes.cli.fit_options import LABEL, SAMPLE_WEIGHT, Fitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, reads
+from tallybayes.cli.model_file_options import MODEL_OUTPUT, model_path
+from tallybayes.cli.shared_options import DATA, JSON, Reading, flag, option
 
 if TYPE_CHECKING:
     from tallybayes.columns.schema import Schema
     from tallybayes.model import Model
     from tallybayes.tables.source import Source
 
-__all__ = ["COMMANDS", "fit", "model_path"]
+__all__ = ["fit"]
 
 _NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
 _COLUMNS = 50  # with more columns, those with the same family and reason share a line
 
-EXAMPLE = """
-tally fit films.csv --label rating --as genre=tags --ignore title
-tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
-"""
 
-ModelOutput = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file to write. [named after the data]")
-]
-
-
-@reads
-@fits
 def fit(
-    data: Data,
+    data: list[str] = DATA,
     *,
-    label: Label = None,
-    output: ModelOutput = None,
-    fitting: dict[str, Any],
-    save_schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and passed to --schema.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the families and stop; nothing is fitted.")] = False,
-    sample_weight: SampleWeight = None,
-    json: Json = False,
-    reader: InputReader,
+    label: str | None = LABEL,
+    output: str | None = MODEL_OUTPUT,
+    fitting: Fitting,
+    save_schema: str | None = option("FILE", "Write the schema as JSON, to be edited and passed to --schema."),
+    dry_run: bool = flag("--dry-run", help="Print the families and stop; nothing is fitted."),
+    sample_weight: str | None = SAMPLE_WEIGHT,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
-    """Fit a model to data and save it in a file."""
+    """Fit a model to data and save it in a file.
+
+    tally fit films.csv --label rating --as genre=tags --ignore title
+    tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
+    """
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
@@ -89,9 +79,6 @@ def fit(
     print_result(facts if json else _for_people(facts))
 
 
-COMMANDS = [(fit, EXAMPLE)]
-
-
 def note_identifiers(schema: Schema) -> None:
     """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
     from tallybayes.columns.column_spec import Status
@@ -101,17 +88,6 @@ def note_identifiers(schema: Schema) -> None:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         includes = f"--as {names[0]}=histogram includes {'it' if len(names) == 1 else 'the first'}"
         note(f"numbers excluded as identifiers: {', '.join(names[:_NAMES])}{more} ({includes})")
-
-
-def model_path(output: str | None, data: list[str]) -> str:
-    """Return the path of the model file to write, checked before any work is done."""
-    from tallybayes.cli.output import refuse_overwriting, refuse_replacing
-    from tallybayes.storage.model_file import is_model
-
-    path = output or _name_after(data)
-    refuse_overwriting(path, data)
-    refuse_replacing(path, is_model, "a model")
-    return path
 
 
 def _labels_of(data: list[str]) -> str | None:
@@ -187,10 +163,3 @@ def _lines(columns: list[dict[str, Any]]) -> list[list[str]]:
         alone = not many and column["status"] != Status.BY_USER.value
         together.setdefault((family, column["reason"], name if alone else ""), []).append(name)
     return [[listed(names, 4), family, reason] for (family, reason, _), names in together.items()]
-
-
-def _name_after(data: list[str]) -> str:
-    """films.csv.gz and the folder films/ become films.tally in the working directory."""
-    first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
-    plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
-    return f"{first if plain else 'model'}.tally"

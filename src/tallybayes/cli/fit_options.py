@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tallybayes.cli.shared_options import adds
+from tallybayes.cli.shared_options import option
 from tallybayes.state.option_domains import (
     BINS,
     CLASS_PRIOR,
@@ -25,15 +25,11 @@ from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 if TYPE_CHECKING:
     from tallybayes.tables.source import Source
 
-__all__ = ["NOT_GIVEN", "Label", "SampleWeight", "fit_options", "fits", "fits_unweighted"]
+__all__ = ["LABEL", "NOT_GIVEN", "SAMPLE_WEIGHT", "Fitting", "UnweightedFitting", "fit_options"]
 
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label", metavar="COL", help="The column to predict; COL=VALUE makes a boolean label.", show_default=False
-    ),
-]
-SampleWeight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
+LABEL = option("COL", "The column to predict; COL=VALUE makes a boolean label.")
+SAMPLE_WEIGHT = option("COL", "The column with the weight of each row.")
+NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
 
 _REPEATABLE = {
     FAMILIES: "COL=FAMILY",
@@ -48,22 +44,29 @@ _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "a
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
-def _declare(name: str, option: Option) -> tuple[Any, Any]:
-    """The annotation of an option for typer, and None, its value where it is not given."""
-    flag, domain = f"--{(option.flag or name).replace('_', '-')}", option.domain
-    default = f" [{option.default}]" if option.default not in (None, ()) else ""
-    if metavar := _REPEATABLE.get(domain):
-        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable){default}")
-        return Annotated[list[str] | None, shown], None
-    metavar = "|".join(domain.choices) or _SINGLE[domain]
-    kind = float if domain is STRENGTH else str
-    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=f"{option.help}{default}")], None
+def _group(names: Iterable[str]) -> Callable[..., dict[str, Any]]:
+    """A function of some options of `fit`, as the command line has them, that returns their values by name."""
+
+    def values(**given: Any) -> dict[str, Any]:
+        return given
+
+    values.__signature__ = inspect.Signature([_declare(name, OPTIONS[name]) for name in names])  # type: ignore[attr-defined]
+    return values
 
 
-_FITTING = {name: _declare(name, option) for name, option in OPTIONS.items()}
-fits = adds("fitting", _FITTING, dict)
-fits_unweighted = adds("fitting", {name: _FITTING[name] for name in UNWEIGHTED}, dict)
-NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
+def _declare(name: str, declared: Option) -> inspect.Parameter:
+    """An option of `fit` as a parameter of a command; its value is None where it is not given."""
+    domain, repeated = declared.domain, _REPEATABLE.get(declared.domain)
+    default = f" [{declared.default}]" if declared.default not in (None, ()) else ""
+    metavar = repeated or "|".join(domain.choices) or _SINGLE[domain]
+    help = f"{declared.help}{' (repeatable)' if repeated else ''}{default}"
+    kind: Any = list[str] if repeated else float if domain is STRENGTH else str
+    shown = option(metavar, help, None, f"--{(declared.flag or name).replace('_', '-')}")
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind | None)
+
+
+Fitting = Annotated[dict[str, Any], _group(OPTIONS)]
+UnweightedFitting = Annotated[dict[str, Any], _group(UNWEIGHTED)]
 
 
 def fit_options(source: Source, label: str | None, *, sample_weight: str | None = None, **values: Any) -> FitOptions:
@@ -102,13 +105,16 @@ def _value(option: Option, value: Any, names: list[str], parts: list[str], sourc
     if option.domain is BINS:
         return _bins(value)
     if option.domain is STRENGTHS:
-        return _by_column([_strength(text, both) for text in value], names)
+        expected = "--smoothing: auto, a number from 0 to inf, or COL=K"
+        return _by_column(value, names, both, lambda text: text if text == "auto" else float(text), expected)
     if option.domain is SWITCHES:
-        return _by_column([_switch(text, both) for text in value], names)
-    if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
-        flag = "class-prior" if option.domain is CLASS_PRIOR else "class-weight"
-        return _by_class(flag, value, label or "", source) if len(value) > 1 or "=" in value[0] else value[0]
-    return value
+        expected = "--missing-as-value: yes, no or auto, or COL=yes"
+        return _by_column(value, names, both, lambda text: _YES_OR_NO[text.lower()], expected)
+    if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS) and (len(value) > 1 or "=" in value[0]):
+        is_prior = option.domain is CLASS_PRIOR
+        forms = "prior: empirical, uniform, or CLASS=P for every class" if is_prior else "weight: balanced, or CLASS=W"
+        return _by_class(value, label or "", source, f"--class-{forms}")
+    return value[0] if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS) else value
 
 
 def _bins(text: str) -> Any:
@@ -140,16 +146,6 @@ def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
     raise ParameterError(f"the name of a column for {option}", got=name, hint=hint)
 
 
-def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
-    from tallybayes.errors import ParameterError
-
-    name, value = _split("--smoothing", text, names) if "=" in text else (None, text)
-    try:
-        return name, value if value == "auto" else float(value)
-    except ValueError:
-        raise ParameterError("--smoothing: auto, a number from 0 to inf, or COL=K", got=text) from None
-
-
 def _column_weights(texts: list[str], names: list[str]) -> Any:
     """auto, None, or weights by column."""
     from tallybayes.errors import ParameterError
@@ -163,39 +159,44 @@ def _column_weights(texts: list[str], names: list[str]) -> Any:
         raise ParameterError("--column-weights: auto, none, or COL=W", got=", ".join(texts)) from None
 
 
-def _switch(text: str, names: list[str]) -> tuple[str | None, Any]:
+def _by_column(
+    texts: list[str], columns: list[str], names: list[str], parse: Callable[[str], Any], expected: str
+) -> Any:
+    """One value for all columns, or values by column: a value without a column is that of the other columns.
+
+    names: of the columns and of what may become columns;  expected: the option and its forms, for errors.
+    """
     from tallybayes.errors import ParameterError
 
-    name, value = _split("--missing-as-value", text, names) if "=" in text else (None, text)
-    if value.lower() not in _YES_OR_NO:
-        raise ParameterError("--missing-as-value: yes, no or auto, or COL=yes", got=text)
-    return name, _YES_OR_NO[value.lower()]
-
-
-def _by_column(pairs: list[tuple[str | None, Any]], names: list[str]) -> Any:
-    """One value for all columns, or values by column: a value without a column is that of the other columns."""
-    by_column = {name: value for name, value in pairs if name is not None}
-    others = [value for name, value in pairs if name is None]
+    by_column: dict[str, Any] = {}
+    others = []
+    for text in texts:
+        name, value = _split(expected.partition(":")[0], text, names) if "=" in text else (None, text)
+        try:
+            parsed = parse(value)
+        except (ValueError, KeyError):
+            raise ParameterError(expected, got=text) from None
+        if name is None:
+            others.append(parsed)
+        else:
+            by_column[name] = parsed
     if not by_column:
         return others[-1]
-    return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column
+    return {**dict.fromkeys(columns, others[-1]), **by_column} if others else by_column
 
 
-def _by_class(flag: str, texts: list[str], label: str, source: Source) -> dict[Any, float]:
+def _by_class(texts: list[str], label: str, source: Source, expected: str) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
     from tallybayes.columns.label_spec import LabelSpec
+    from tallybayes.errors import ParameterError
     from tallybayes.formatting import shown
 
     labels = {shown(key): key for key in [False, True, *LabelSpec().read(source.head(), label).keys]}
-    return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in texts)}
-
-
-def _number_of_class(flag: str, text: str) -> tuple[str, float]:
-    from tallybayes.errors import ParameterError
-
-    forms = {"class-prior": "empirical, uniform, or CLASS=P for every class", "class-weight": "balanced, or CLASS=W"}
-    name, sign, value = text.rpartition("=")
-    try:
-        return name if sign else "", float(value)
-    except ValueError:
-        raise ParameterError(f"--{flag}: {forms[flag]}", got=text) from None
+    result = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            result[labels.get(name, name)] = float(value)
+        except ValueError:
+            raise ParameterError(expected, got=text) from None
+    return result

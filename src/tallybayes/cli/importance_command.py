@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from tallybayes.cli.fit_options import Label, SampleWeight
+from tallybayes.cli.fit_options import LABEL, SAMPLE_WEIGHT
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, check_label_column, load_model, reads
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, check_label_column, option
 
-__all__ = ["COMMANDS", "importance"]
-
-EXAMPLE = """
-tally importance films.tally films.csv
-"""
+__all__ = ["importance"]
 
 
-@reads
 def importance(
-    model: ModelFile,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
     *,
-    label: Label = None,
-    sample_weight: SampleWeight = None,
-    rows: Annotated[int, typer.Option(metavar="N", help="Use at most N rows, drawn at random.")] = 5000,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
-    json: Json = False,
-    reader: InputReader,
+    label: str | None = LABEL,
+    sample_weight: str | None = SAMPLE_WEIGHT,
+    rows: int = option("N", "Use at most N rows, drawn at random.", 5000),
+    seed: int = option("N", "The seed that draws the rows.", 0),
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Rank the columns of a model by importance.
 
     DATA is the data that the model has learned. Gain is the increase of the log loss without the column; information is
     the decrease of the log loss by the column alone; both by leave-one-out, in nats per row. The Bayes factor, in
     decibans, compares "depends on the class" with "does not": 10 decibans are odds of ten to one.
+
+        tally importance films.tally films.csv
     """
     from tallybayes.tuning import importance as column_importance
 
@@ -44,6 +38,3 @@ def importance(
         result = column_importance(loaded, source, label=label, sample_weight=sample_weight, rows=rows, seed=seed)
     note_bad_rows(source)
     print_result(result.to_dict() if json else str(result))
-
-
-COMMANDS = [(importance, EXAMPLE)]

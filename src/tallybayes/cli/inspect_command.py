@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, load_model
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import JSON, MODEL, flag, option
 
-__all__ = ["COMMANDS", "inspect"]
-
-EXAMPLE = """
-tally inspect films.tally --column genre
-tally inspect films.tally --level 0.95
-tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
-"""
+__all__ = ["inspect"]
 
 
 def inspect(
-    model: ModelFile,
+    model: str = MODEL,
     *,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", metavar="COL", help="Only this column (repeatable).")
-    ] = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print only the schema, as JSON for tally fit --schema.")
-    ] = False,
-    level: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Add credible intervals of this level, such as 0.95.")
-    ] = None,
-    json: Json = False,
-    debug: Debug = False,
+    column: list[str] | None = option("COL", "Only this column (repeatable)."),
+    schema: bool = flag("--schema", help="Print only the schema, as JSON for tally fit --schema."),
+    level: float | None = option("LEVEL", "Add credible intervals of this level, such as 0.95."),
+    json: bool = JSON,
 ) -> None:
     """Print what a model file contains.
 
     The classes, the family of every column with the reason, and the parameters of every column per class.
+
+        tally inspect films.tally --column genre
+        tally inspect films.tally --level 0.95
+        tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
     """
     from tallybayes.errors import ParameterError, did_you_mean
 
@@ -92,6 +82,3 @@ def _describe_fitted(model: Any) -> dict[str, str]:
     if model.stale:
         result["stale (the model has changed since)"] = ", ".join(model.stale)
     return result
-
-
-COMMANDS = [(inspect, EXAMPLE)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tallybayes.cli.messages import note, print_result, progress
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, with_common_options
-from tallybayes.cli.subcommand import Command, Group
+from tallybayes.cli.shared_options import JSON, MODEL, option
+from tallybayes.cli.subcommand import Command, Group, add_command
 
 __all__ = ["EXAMPLE", "HELP", "log"]
 
@@ -29,18 +29,18 @@ class LogCommand(Command):
 
 
 def list_events(
-    model: ModelFile,
+    model: str = MODEL,
     *,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="At most N changes, the newest first.")] = 20,
-    before: Annotated[int | None, typer.Option(metavar="EVENT", help="Only changes before this one.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="learn, forget, undo, calibrate, decide or replace.")
-    ] = None,
-    who: Annotated[str | None, typer.Option(metavar="NAME", help="Only changes of this sender.")] = None,
-    json: Json = False,
-    debug: Debug = False,
+    n: int = option("N", "At most N changes, the newest first.", 20, "-n"),
+    before: int | None = option("EVENT", "Only changes before this one."),
+    kind: str | None = option("KIND", "learn, forget, undo, calibrate, decide or replace."),
+    who: str | None = option("NAME", "Only changes of this sender."),
+    json: bool = JSON,
 ) -> None:
-    """List the changes of a hosted model, the newest first."""
+    """List the changes of a hosted model, the newest first.
+
+    tally log list mail.tally -n 5 --kind learn
+    """
     from tallybayes.errors import check_integer
     from tallybayes.formatting import text_table
 
@@ -55,12 +55,12 @@ def list_events(
 
 
 def export(
-    model: ModelFile,
-    *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The Parquet file to write.")],
-    debug: Debug = False,
+    model: str = MODEL, *, output: str = option("FILE", "The Parquet file to write.", ..., "-o", "--output")
 ) -> None:
-    """Write all changes with their rows to a Parquet file."""
+    """Write all changes with their rows to a Parquet file.
+
+    tally log export mail.tally -o events.parquet
+    """
     from tallybayes.atomic_file import replacing
     from tallybayes.server.events.event import write_parquet
 
@@ -69,10 +69,12 @@ def export(
     note(f"wrote {n_events:,} changes to {output}")
 
 
-def verify(model: ModelFile, *, json: Json = False, debug: Debug = False) -> None:
+def verify(model: str = MODEL, *, json: bool = JSON) -> None:
     """Replay all changes from the base in two ways, and compare the models byte for byte.
 
     Every checksum is compared, too. A failure is reported with the change that is damaged.
+
+        tally log verify mail.tally
     """
     from tallybayes.server.events.log_proof import prove
 
@@ -83,16 +85,17 @@ def verify(model: ModelFile, *, json: Json = False, debug: Debug = False) -> Non
 
 
 def compact(
-    model: ModelFile,
+    model: str = MODEL,
     *,
-    keep: Annotated[int, typer.Option(metavar="N", help="Keep the last N changes, which can still be undone.")] = 0,
-    json: Json = False,
-    debug: Debug = False,
+    keep: int = option("N", "Keep the last N changes, which can still be undone.", 0),
+    json: bool = JSON,
 ) -> None:
     """Fold changes into the model file, and drop their rows from the log.
 
     The model stays the same, byte for byte. Changes that are folded are still listed, but cannot be undone any more. No
     server may have the model open.
+
+        tally log compact mail.tally --keep 1000
     """
     from dataclasses import asdict
 
@@ -132,10 +135,5 @@ def _state(event: dict[str, Any]) -> str:
 
 
 log = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None)
-for _name, _verb, _example in (
-    ("list", list_events, "tally log list mail.tally -n 5 --kind learn"),
-    ("export", export, "tally log export mail.tally -o events.parquet"),
-    ("verify", verify, "tally log verify mail.tally"),
-    ("compact", compact, "tally log compact mail.tally --keep 1000"),
-):
-    log.command(name=_name, cls=LogCommand, epilog=_example, help=_verb.__doc__)(with_common_options(_verb))
+for _name, _verb in (("list", list_events), ("export", export), ("verify", verify), ("compact", compact)):
+    add_command(log, _verb, _name, LogCommand)

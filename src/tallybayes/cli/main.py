@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Annotated
 
 import typer
 
@@ -34,8 +33,8 @@ from tallybayes.cli import (
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
-from tallybayes.cli.shared_options import Debug, debugging, with_common_options
-from tallybayes.cli.subcommand import Command, Group
+from tallybayes.cli.shared_options import DEBUG, debugging, flag
+from tallybayes.cli.subcommand import Group, add_command
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]
@@ -56,25 +55,27 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (
-    fit_command,
-    tune_command,
-    predict_command,
-    evaluate_command,
-    compare_command,
-    decide_command,
-    report_command,
-    explain_command,
-    importance_command,
-    change_command,
-    inspect_command,
-    sample_command,
-    serve_command,
-    demo_command,
+for verb in (
+    fit_command.fit,
+    tune_command.tune,
+    predict_command.predict,
+    evaluate_command.evaluate,
+    compare_command.compare,
+    decide_command.calibrate,
+    decide_command.decide,
+    report_command.report,
+    explain_command.explain,
+    importance_command.importance,
+    change_command.learn,
+    change_command.forget,
+    change_command.merge,
+    inspect_command.inspect,
+    sample_command.sample,
+    serve_command.serve,
+    serve_command.key,
+    demo_command.demo,
 ):
-    for verb, example in module.COMMANDS:
-        app.command(cls=Command, epilog=example, help=verb.__doc__)(with_common_options(verb))
-
+    add_command(app, verb)
 app.add_typer(log_command.log, name="log", help=log_command.HELP, epilog=log_command.EXAMPLE)
 
 
@@ -88,11 +89,10 @@ def _version(requested: bool) -> None:
 
 @app.callback()
 def tally(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the kernels in use."),
-    ] = False,
-    debug: Debug = False,
+    version: bool = flag(
+        "--version", help="Print the version and the kernels in use.", callback=_version, is_eager=True
+    ),
+    debug: bool = DEBUG,
 ) -> None:
     """Naive Bayes by exact counting: fit tables of any kind, get one model file."""
 

@@ -25,7 +25,6 @@ __all__ = [
     "is_verbose",
     "note",
     "note_bad_rows",
-    "note_waiting",
     "print_error",
     "print_result",
     "progress",
@@ -92,11 +91,6 @@ def warnings_as_notes() -> None:
     warnings.simplefilter("always", DataWarning)
 
 
-def note_waiting(path: str) -> None:
-    """Print a note that the command waits for its turn to change a model file."""
-    note(f"waiting for another command that is changing {path}")
-
-
 def print_error(text: str) -> None:
     """Print an error to standard error, on a terminal in red."""
     start = "error:"
@@ -118,7 +112,7 @@ def note_bad_rows(source: Source, what: str = "skipped {}") -> None:
 
 @contextlib.contextmanager
 def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> Iterator[Any]:
-    """Show a progress bar with rows, speed and the time left, once reading takes longer than a moment.
+    """Show a progress bar with rows (or another unit), speed and the time left, once it takes longer than a moment.
 
     There is no bar unless standard error is a terminal, and (with `unless_shown`) none if the data itself is printed to
     the terminal. Without a unit, only the share that is done is shown, with a description given by each step.
@@ -146,7 +140,7 @@ def _progress_bar(what: str, unit: str) -> Iterator[Any]:
                 bar = stack.enter_context(_bar(unit))
                 bar.add_task(what, total=None, rows=0, speed="")
             if bar is not None:
-                speed = f"{rows / seconds:,.0f} rows/s"
+                speed = f"{rows / seconds:,.0f} {unit}/s"
                 if share and size:
                     speed = f"{size * share / seconds / 1e6:.0f} MB/s"
                 shown = {"rows": rows, "speed": speed, "description": about}
@@ -159,6 +153,6 @@ def _bar(unit: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    figures = (TextColumn("{task.fields[rows]:,} rows"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    figures = (TextColumn(f"{{task.fields[rows]:,}} {unit}"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), *(figures if unit else ()))
     return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -9,21 +9,22 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import io
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import IO, Any, Self
+from typing import Any
+
+import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.atomic_file import replacing
-from tallybayes.cli.csv_dialect import OutputDialect
+from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines, is_kind, plain_values
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, json_text, printable
 
-__all__ = ["Writer", "form_of", "in_types", "refuse_overwriting", "refuse_replacing"]
+__all__ = ["form_of", "in_types", "refuse_overwriting", "refuse_replacing", "write_tables"]
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _GZIP = ".gz"
@@ -68,110 +69,92 @@ def refuse_replacing(output: str, is_own: Callable[[str], bool], what: str) -> N
         raise FileError(f"a new file, or {what} to replace", got=Described(got), file=output)
 
 
-class Writer:
-    """Writes Arrow tables to one file; None and "-" are standard output.
+def write_tables(
+    tables: Iterable[Any],
+    path: str | None,
+    form: str,
+    *,
+    dialect: OutputDialect | None = None,
+    types: pa.Schema | None = None,
+) -> None:
+    """Write Arrow tables with the same columns to one file; None and "-" are standard output.
 
-    dialect: of CSV, by default the usual one; types: an Arrow schema, whose types the columns of Parquet get.
+    dialect: of CSV, by default the usual one; types: those that the columns of Parquet get.
     """
+    if form == "parquet":
+        _write_parquet(tables, path, types)
+        return
+    dialect = dialect or OutputDialect()
+    if form == "tsv" or (form == "csv" and dialect.delimiter == "\t"):
+        dialect = replace(dialect, delimiter="\t" if form == "tsv" else ",")
+    if path is None or path == "-":
+        for part in _parts(tables, form, replace(dialect, mark=False)):
+            _print_bytes(part)
+        sys.stdout.flush()
+        return
+    with replacing(path, "the output") as file:
+        target: Any = contextlib.nullcontext(file)
+        if path.lower().endswith(_GZIP):  # without a time, so that equal rows give equal files
+            target = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+        with target as opened:
+            opened.writelines(_parts(tables, form, dialect))
 
-    def __init__(self, path: str | None, form: str, *, dialect: OutputDialect | None = None, types: Any = None) -> None:
-        self._path = None if path == "-" else path
-        self._form = form
-        self._dialect, self._types = dialect or OutputDialect(), types
-        if form == "tsv" or (form == "csv" and self._dialect.delimiter == "\t"):
-            self._dialect = replace(self._dialect, delimiter="\t" if form == "tsv" else ",")
-        self._open_files = contextlib.ExitStack()
-        self._file: IO[Any] = sys.stdout
-        self._writer: Any = None
 
-    def __enter__(self) -> Self:
-        if self._path is None:
-            if self._form == "parquet":
-                raise FileError("-o FILE for Parquet", got=Described("standard output"))
-            return self
-        with contextlib.ExitStack() as stack:
-            self._file = stack.enter_context(replacing(self._path, "the output"))
-            if self._path.lower().endswith(_GZIP):  # without a time, so that equal rows give equal files
-                packed: Any = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0)
-                self._file = stack.enter_context(packed)
-            if self._form in ("json", "jsonl"):
-                self._file = stack.enter_context(_utf8(self._file))
-            self._open_files = stack.pop_all()
-        return self
+def _parts(tables: Iterable[Any], form: str, dialect: OutputDialect) -> Iterator[bytes]:
+    """The content of a file of text."""
+    return _csv_parts(tables, dialect) if form in ("csv", "tsv") else _json_parts(tables, form)
 
-    def __exit__(self, *exception: Any) -> None:
-        if self._form == "parquet" and self._writer is not None:
-            self._open_files.callback(self._writer.close)
-        if self._form == "json" and exception[0] is None:
-            self._file.write("\n]\n" if self._writer else "[]\n")
-        self._open_files.__exit__(*exception)
-        if self._path is None:
-            sys.stdout.flush()
 
-    def write(self, table: Any) -> None:
-        """Write more rows, with the same columns as before."""
-        self.write_all([table])
+def _write_parquet(tables: Iterable[Any], path: str | None, types: pa.Schema | None) -> None:
+    import pyarrow.parquet
 
-    def write_all(self, tables: Iterable[Any]) -> None:
-        """Write tables with the same columns; lines of CSV are made in threads while the next table is computed."""
-        if self._form in ("csv", "tsv"):
-            for names, lines in ahead(self._csv_lines, tables):
-                self._write_csv(names, lines)
-            return
+    if path is None or path == "-":
+        raise FileError("-o FILE for Parquet", got=Described("standard output"))
+    with replacing(path, "the output") as file, contextlib.ExitStack() as stack:
+        writer: Any = None
         for table in tables:
-            if self._form == "parquet":
-                self._write_parquet(table)
-            else:
-                self._write_json(table)
+            plain = in_types(_plain(table), types)
+            if writer is None:
+                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(file, plain.schema))
+            writer.write_table(plain.cast(writer.schema))
 
-    def _write_parquet(self, table: Any) -> None:
-        import pyarrow.parquet
 
-        plain = in_types(_plain(table), self._types)
-        if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._file, plain.schema)
-        self._writer.write_table(plain.cast(self._writer.schema))
-
-    def _write_json(self, table: Any) -> None:
+def _json_parts(tables: Iterable[Any], form: str) -> Iterator[bytes]:
+    """An object per row: one per line, or the elements of one array."""
+    n_rows = 0
+    for table in tables:
         columns = [_json_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         for cells in zip(*columns, strict=True):
             text = json_text(dict(zip(table.column_names, cells, strict=True)))
-            if self._form == "jsonl":
-                self._file.write(text + "\n")
-            else:
-                self._file.write((",\n" if self._writer else "[\n") + text)
-                self._writer = True  # the array has begun
+            line = f"{text}\n" if form == "jsonl" else f"{',' if n_rows else '['}\n{text}"
+            yield line.encode("utf-8", "replace")
+            n_rows += 1
+    if form == "json":
+        yield b"\n]\n" if n_rows else b"[]\n"
 
-    def _csv_lines(self, table: Any) -> tuple[list[str], bytes]:
-        from tallybayes.cli.csv_lines import csv_lines
 
-        return table.column_names, csv_lines(table, self._dialect)
+def _csv_parts(tables: Iterable[Any], dialect: OutputDialect) -> Iterator[bytes]:
+    """The header, then the lines of each table, which are made in threads while the next table is computed."""
+    begun = False
+    for names, lines in ahead(lambda table: (table.column_names, csv_lines(table, dialect)), tables):
+        if not begun:
+            yield (codecs.BOM_UTF8 if dialect.mark else b"") + csv_header(names, dialect)
+        begun = True
+        yield lines
 
-    def _write_csv(self, names: list[str], lines: bytes) -> None:
-        from tallybayes.cli.csv_lines import csv_header
 
-        if self._writer is None:
-            mark = codecs.BOM_UTF8 if self._dialect.mark and self._path is not None else b""
-            self._write_bytes(mark + csv_header(names, self._dialect))
-            self._writer = True  # the header is written
-        self._write_bytes(lines)
-
-    def _write_bytes(self, data: bytes) -> None:
-        """Write lines; on a terminal, control characters are escaped."""
-        if self._path is not None:
-            self._file.write(data)
-        elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
-            text = data.decode("utf-8", "replace")
-            sys.stdout.write(printable(text, keep="\n\t") if sys.stdout.isatty() else text)
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
+def _print_bytes(data: bytes) -> None:
+    """Write to standard output; on a terminal, control characters are escaped."""
+    if sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
+        text = data.decode("utf-8", "replace")
+        sys.stdout.write(printable(text, keep="\n\t") if sys.stdout.isatty() else text)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
 
 
 def in_types(table: Any, types: Any) -> Any:
     """A table whose columns have the types of an Arrow schema, by name, where they can be converted."""
-    import pyarrow as pa
-
     fields = {} if types is None else {field.name: field for field in types}
     columns, written = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -185,42 +168,22 @@ def in_types(table: Any, types: Any) -> Any:
     return pa.table(columns, schema=pa.schema(written))
 
 
-@contextlib.contextmanager
-def _utf8(file: Any) -> Iterator[IO[str]]:
-    """A text file on top of a binary one, which stays open."""
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
-    try:
-        yield text
-        text.flush()
-    finally:
-        with contextlib.suppress(OSError):
-            text.detach()
-
-
 def _json_cells(field: Any, column: Any) -> list[Any]:
     """Values for JSON; those of a JSON file unchanged, maps as objects."""
-    import pyarrow as pa
-
-    values = column.to_pylist()
-    if (field.metadata or {}).get(b"kind") == b"json":
-        return [None if value is None else json.loads(value) for value in values]
-    if pa.types.is_map(field.type):
-        return [None if value is None else dict(value) for value in values]
-    if pa.types.is_string(field.type):
-        return values  # type: ignore[no-any-return]
-    if (field.metadata or {}).get(b"kind") == b"probability":
+    values = plain_values(field, column)
+    if is_kind(field, "json") or pa.types.is_map(field.type) or pa.types.is_string(field.type):
+        return values
+    if is_kind(field, "probability"):
         return [None if value is None else float(f"{value:.{PROBABILITY_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]
 
 
 def _plain(table: Any) -> Any:
     """A table whose JSON cells are parsed: numbers, texts and booleans as such, anything else as JSON text."""
-    import pyarrow as pa
-
     columns = []
     for i, column in enumerate(table.columns):
-        if (table.field(i).metadata or {}).get(b"kind") == b"json":
-            values = _json_cells(table.field(i), column)
+        if is_kind(table.field(i), "json"):
+            values = plain_values(table.field(i), column)
             kinds = {type(value) for value in values if value is not None}
             simple = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
             column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])

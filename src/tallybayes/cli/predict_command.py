@@ -3,58 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, Json, ModelFile, Output, find_class, learned_model, reads
+from tallybayes.cli.model_file_options import find_class, learned_model
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, OUTPUT, Reading, flag, option
 
-__all__ = ["COMMANDS", "predict"]
+__all__ = ["predict"]
 
-EXAMPLE = """
-tally predict films.tally new.csv -o labelled.csv
-tally predict films.tally new.csv --id title --proba
-tally predict films.tally new.csv --interval 0.95      # with credible intervals
-tally predict mail.tally new.csv --positive spam --threshold 0.9
-"""
 _FEW_ROWS = 1000
 
 
-@reads
 def predict(
-    model: ModelFile,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
     *,
-    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of every class.")] = False,
-    id: Annotated[
-        list[str] | None, typer.Option("--id", metavar="COL", help="Keep only this column of the input (repeatable).")
-    ] = None,
-    interval: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Add the credible interval of the probability, such as 0.95.")
-    ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="Print the probabilities before calibration.")] = False,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Answer the positive class if its probability is at least P. [the model's rule]"
-        ),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="CLASS", help="The class of --threshold. [the second of two]")
-    ] = None,
-    output: Output = None,
-    json: Json = False,
-    reader: InputReader,
+    proba: bool = flag("--proba", help="Add the probability of every class."),
+    id: list[str] | None = option("COL", "Keep only this column of the input (repeatable)."),
+    interval: float | None = option("LEVEL", "Add the credible interval of the probability, such as 0.95."),
+    raw: bool = flag("--raw", help="Print the probabilities before calibration."),
+    threshold: float | None = option(
+        "P", "Answer the positive class if its probability is at least P. [the model's rule]"
+    ),
+    positive: str | None = option("CLASS", "The class of --threshold. [the second of two]"),
+    output: str | None = OUTPUT,
+    json: bool = JSON,
+    reader: Reading,
 ) -> None:
     """Predict the label of every row.
 
     Adds the columns predicted and probability to those of the input. The output has the format of the input, and its
     delimiter, decimal sign and quotes; or the format that the name of the output file ends in, such as .parquet, .jsonl
     (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
+
+        tally predict films.tally new.csv -o labelled.csv
+        tally predict films.tally new.csv --id title --proba
+        tally predict films.tally new.csv --interval 0.95      # with credible intervals
+        tally predict mail.tally new.csv --positive spam --threshold 0.9
     """
-    from tallybayes.cli.csv_dialect import dialect_of
-    from tallybayes.cli.output import Writer, form_of, refuse_overwriting
+    from tallybayes.cli.csv_lines import dialect_of
+    from tallybayes.cli.output import form_of, refuse_overwriting, write_tables
     from tallybayes.formatting import rows_of
 
     refuse_overwriting(output, data)
@@ -78,8 +66,7 @@ def predict(
         _check_columns(id or [], names)
         types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
-        with Writer(output, form, dialect=dialect_of(source), types=types) as writer:
-            writer.write_all(predicted())
+        write_tables(predicted(), output, form, dialect=dialect_of(source), types=types)
     absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
@@ -214,6 +201,3 @@ def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
         return strings([classes[code] if code >= 0 else None for code in best.tolist()])
     labels = strings(classes) if are_texts else pa.array(classes)
     return labels.take(integers(best, answered))
-
-
-COMMANDS = [(predict, EXAMPLE)]

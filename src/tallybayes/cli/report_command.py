@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, InputReader, LeaveOneOut, ModelFile, load_model, reads
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import DATA, LEAVE_ONE_OUT, MODEL, Reading, option
 
-__all__ = ["COMMANDS", "report"]
-
-EXAMPLE = """
-tally report films.tally test.csv -o report.html            # on new rows
-tally report films.tally films.csv                          # on the rows it has learned: each without itself
-tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
-"""
+__all__ = ["report"]
 
 
-@reads
 def report(
-    model: ModelFile,
-    data: Data,
+    model: str = MODEL,
+    data: list[str] = DATA,
     *,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="The HTML file to write.")
-    ] = "report.html",
-    leave_one_out: LeaveOneOut = False,
-    rows: Annotated[int | None, typer.Option(metavar="N", help="Use at most the first N rows. [all]")] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="The label column, if it has another name in DATA.")
-    ] = None,
-    tuning: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The output of tally tune --json, to plot its curve.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the report.")] = None,
-    reader: InputReader,
+    output: str = option("FILE", "The HTML file to write.", "report.html", "-o", "--output"),
+    leave_one_out: bool = LEAVE_ONE_OUT,
+    rows: int | None = option("N", "Use at most the first N rows. [all]"),
+    label: str | None = option("COL", "The label column, if it has another name in DATA."),
+    tuning: str | None = option("FILE", "The output of tally tune --json, to plot its curve."),
+    title: str | None = option("TEXT", "The title of the report."),
+    reader: Reading,
 ) -> None:
     """Write an HTML report on a model and data: one file, to be opened in a browser.
 
@@ -44,7 +28,11 @@ def report(
     values, drift, and a nomogram.
 
     The report works offline. It needs: pip install 'tallybayes[report]'.
-    """
+
+        tally report films.tally test.csv -o report.html            # on new rows
+        tally report films.tally films.csv                          # on the rows it has learned: each without itself
+        tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
+    """  # noqa: E501  # a command is on one line
     from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.reporting import is_report, write_report
     from tallybayes.reporting import report as create
@@ -96,6 +84,3 @@ def _curve(path: str) -> list[dict[str, float]]:
         not_json = isinstance(error, json.JSONDecodeError)
         got = Described("text that is not JSON" if not_json else "JSON without a curve")
         raise FileError("the output of tally tune --json", got=got, file=path) from error
-
-
-COMMANDS = [(report, EXAMPLE)]

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from tallybayes.cli.messages import note
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output, load_model
+from tallybayes.cli.model_file_options import load_model
+from tallybayes.cli.shared_options import JSON, MODEL, OUTPUT, option
 
-__all__ = ["COMMANDS", "sample"]
+__all__ = ["sample"]
 
 
 def sample(
-    model: ModelFile,
+    model: str = MODEL,
     *,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="The number of rows.")] = 10,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed, to draw the same rows again.")] = None,
-    output: Output = None,
-    json: Json = False,
-    debug: Debug = False,
+    n: int = option("N", "The number of rows.", 10, "-n"),
+    seed: int | None = option("N", "The seed, to draw the same rows again."),
+    output: str | None = OUTPUT,
+    json: bool = JSON,
 ) -> None:
     """Draw random rows from a model.
 
     A class from the class prior, then every column given the class. The label is the last column.
+
+        tally sample films.tally -n 100 --seed 1 -o made.csv
     """
-    from tallybayes.cli.output import Writer, form_of
+    from tallybayes.cli.output import form_of, write_tables
     from tallybayes.formatting import rows_of
 
-    table = load_model(model).sample(n, seed=seed)
-    with Writer(output, form_of(output, json=json)) as writer:
-        writer.write(table)
+    write_tables([load_model(model).sample(n, seed=seed)], output, form_of(output, json=json))
     if output not in (None, "-"):
         note(f"wrote {rows_of(n)} to {output}")
-
-
-COMMANDS = [(sample, "tally sample films.tally -n 100 --seed 1 -o made.csv")]

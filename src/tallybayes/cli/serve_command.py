@@ -8,76 +8,46 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tallybayes.cli.messages import note, print_result
-from tallybayes.cli.shared_options import Debug, Json
+from tallybayes.cli.shared_options import JSON, argument, flag, option
 
-__all__ = ["COMMANDS", "key", "serve"]
+__all__ = ["key", "serve"]
 
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _PORT = 8000
 
-EXAMPLE = """
-tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
-tally serve --demo                           # example models and mails to correct
-tally serve models/ --port 9000              # every model of a folder
-tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
-"""
-
 
 def serve(
-    path: Annotated[
-        str | None, typer.Argument(metavar="[MODEL_OR_FOLDER]", help="A model file, or a folder of them.")
-    ] = None,
+    path: str | None = argument("[MODEL_OR_FOLDER]", "A model file, or a folder of them.", None),
     *,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve a spam filter and a table of pets, in a temporary folder.")
-    ] = False,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on; others than this machine need --keys.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = _PORT,
-    keys: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Keys that `tally key` has made. [the variable TALLY_KEYS]")
-    ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
-    max_body: Annotated[
-        str, typer.Option(metavar="SIZE", help="The largest body of a request in bytes, or as 64M.")
-    ] = "32M",
-    max_rows: Annotated[int, typer.Option(metavar="N", help="The most rows of a request.")] = 1_000_000,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The time for a request to arrive, and for its answer.")
-    ] = 60.0,
-    concurrency: Annotated[
-        int, typer.Option(metavar="N", help="Requests at the same time; further ones are refused with 503.")
-    ] = 128,
-    rate: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Requests per second and key (or address); further ones get 429. [no limit]"),
-    ] = None,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Let pages of this origin use the server (repeatable). [none]"),
-    ] = None,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="One more name of this server in the header Host (repeatable)."),
-    ] = None,
-    tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="A certificate (PEM), to serve HTTPS.")] = None,
-    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
-    log_level: Annotated[
-        str, typer.Option(metavar="LEVEL", help="debug, info (a line per request), warning or error.")
-    ] = "info",
-    debug: Debug = False,
+    demo: bool = flag("--demo", help="Serve a spam filter and a table of pets, in a temporary folder."),
+    host: str = option("ADDRESS", "The address to listen on; others than this machine need --keys.", "127.0.0.1"),
+    port: int = option("N", "The port; 0 takes a free one.", _PORT),
+    keys: str | None = option("FILE", "Keys that `tally key` has made. [the variable TALLY_KEYS]"),
+    read_only: bool = flag("--read-only", help="Refuse all changes."),
+    max_body: str = option("SIZE", "The largest body of a request in bytes, or as 64M.", "32M"),
+    max_rows: int = option("N", "The most rows of a request.", 1_000_000),
+    timeout: float = option("SECONDS", "The time for a request to arrive, and for its answer.", 60.0),
+    concurrency: int = option("N", "Requests at the same time; further ones are refused with 503.", 128),
+    rate: float | None = option("N", "Requests per second and key (or address); further ones get 429. [no limit]"),
+    cors: list[str] | None = option("ORIGIN", "Let pages of this origin use the server (repeatable). [none]"),
+    allow_host: list[str] | None = option("NAME", "One more name of this server in the header Host (repeatable)."),
+    tls_cert: str | None = option("FILE", "A certificate (PEM), to serve HTTPS."),
+    tls_key: str | None = option("FILE", "The key of the certificate."),
+    log_level: str = option("LEVEL", "debug, info (a line per request), warning or error.", "info"),
 ) -> None:
     """Serve models over HTTP: predict, explain, learn, forget, undo.
 
     Every change is stored in a log beside the model before it is answered. The reference of the API is at /docs. Stop
     the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP reads the file of keys anew and
     looks for new models in the folder.
+
+        tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
+        tally serve --demo                           # example models and mails to correct
+        tally serve models/ --port 9000              # every model of a folder
+        tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
     """
     _require_packages()
     from tallybayes.errors import NONE, Described, ParameterError, check_integer
@@ -140,20 +110,17 @@ def _provide_models(path: str | None) -> Iterator[str]:
 
 def key(
     *,
-    scope: Annotated[
-        str, typer.Option(metavar="SCOPE", help="predict, learn (also learn, forget, undo) or admin (all).")
-    ] = "predict",
-    model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this model, or a pattern such as 'shop-*' (repeatable). [all]"),
-    ] = None,
-    name: Annotated[str, typer.Option(metavar="TEXT", help="Who has the key; the log of events shows it.")] = "",
-    json: Json = False,
-    debug: Debug = False,
+    scope: str = option("SCOPE", "predict, learn (also learn, forget, undo) or admin (all).", "predict"),
+    model: list[str] | None = option("NAME", "Only this model, or a pattern such as 'shop-*' (repeatable). [all]"),
+    name: str = option("TEXT", "Who has the key; the log of events shows it.", ""),
+    json: bool = JSON,
 ) -> None:
     """Make a key for `tally serve --keys`.
 
     Prints the key, which is shown only this once, and the line for the file of keys, which has only its hash.
+
+        tally key --scope learn --model pets --name 'the shop'
+        tally key --scope admin --json
     """
     from tallybayes.server.http.api_key import new_key
 
@@ -187,9 +154,3 @@ def _size(text: str) -> int:
     if match is None:
         raise ParameterError("--max-body in bytes, or as 64M", got=text)
     return int(match[1]) * _SIZES[match[2]]
-
-
-COMMANDS = [
-    (serve, EXAMPLE),
-    (key, "tally key --scope learn --model pets --name 'the shop'\ntally key --scope admin --json"),
-]

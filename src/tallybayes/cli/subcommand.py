@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -9,8 +11,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from tallybayes.cli.config_file import config_beside, config_values, read_config
 from tallybayes.cli.messages import note, set_talk
+from tallybayes.cli.shared_options import with_options
 
-__all__ = ["Command", "Group", "from_config"]
+__all__ = ["Command", "Group", "add_command", "from_config"]
 
 _NUMBERS = {"int_parsing": "an integer", "float_parsing": "a number"}  # by what pydantic calls the error
 
@@ -98,6 +101,14 @@ class Command(_ExampleFirst, TyperCommand):
 
 class Group(_ExampleFirst, TyperGroup):
     """The command `tally`."""
+
+
+def add_command(
+    app: typer.Typer, verb: Callable[..., None], name: str | None = None, kind: type[Command] = Command
+) -> None:
+    """Add a subcommand; its help is its docstring, the last paragraph of which is its examples."""
+    text, _, examples = inspect.cleandoc(verb.__doc__ or "").rpartition("\n\n")
+    app.command(name, cls=kind, help=text, epilog=inspect.cleandoc(examples))(with_options(verb))
 
 
 def _long_options(command: Any) -> dict[str, tuple[str, str]]:

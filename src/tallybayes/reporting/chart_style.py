@@ -25,7 +25,9 @@ __all__ = [
     "colours",
     "dashes",
     "draws",
+    "filled_lines",
     "inline_data",
+    "line_channels",
     "one_legend",
     "row_height",
     "without_line_ends",
@@ -122,6 +124,25 @@ def row_height(names: Sequence[str], least: int = 16) -> int:
 def inline_data(rows: Sequence[dict[str, Any]]) -> Any:
     """Rows as the data of a chart."""
     return altair().InlineData(values=list(rows))
+
+
+def line_channels(classes: Sequence[str], every: Sequence[str] | None, title: str = "class", **more: Any) -> Any:
+    """The colours and dashes of a line for each class."""
+    alt = altair()
+    return {
+        "stroke": alt.Stroke("class:N", title=title, scale=colours(classes, every), **more),
+        "strokeDash": alt.StrokeDash("class:N", title=title, scale=dashes(classes, every), **more),
+    }
+
+
+def filled_lines(
+    base: Chart, classes: Sequence[str], every: Sequence[str] | None, interpolate: str, title: str = "class"
+) -> Chart:
+    """A line for each class, and the area below it."""
+    line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(**line_channels(classes, every, title))
+    fill = altair().Fill("class:N", scale=colours(classes, every), legend=None)
+    area = base.mark_area(interpolate=interpolate, opacity=0.18).encode(fill=fill)
+    return one_legend(altair().layer(area, line)).properties(height=HEIGHT)
 
 
 def one_legend(layers: Chart) -> Chart:

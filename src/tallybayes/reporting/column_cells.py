@@ -3,11 +3,28 @@
 Numbers are cut into cells of about equal shares, categories are a cell each, the rarest together. The shares are those
 of the predictive distributions, averaged over the classes by their shares of the training rows. Texts and tags have no
 cells.
+
+Dependence between two columns within the classes, which naive Bayes assumes to be none, is the mutual information of
+their cells given the class,
+
+    I(A; B | C) = sum over c, a, b of P(c, a, b) log( P(a, b | c) / (P(a | c) P(b | c)) )
+
+on rows that have both values, minus what independent columns would show by chance (Miller and Madow 1955: the degrees
+of freedom divided by twice the rows). As a correlation it is sqrt(1 - exp(-2 I)): that of two normal variables with the
+same information.
+
+Drift is the difference between what a model has learned about a column and the evaluated rows:
+
+    total variation       half the sum over cells of |learned share - evaluated share|: from 0 to 1
+    by chance             its expectation for rows that are drawn from the learned shares
+    population stability  sum over cells of (evaluated - learned) log(evaluated / learned), the PSI of credit scoring,
+                          where below 0.1 is taken for no change and above 0.25 for a large one
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +39,25 @@ from tallybayes.families.family import Floats, Predictive
 from tallybayes.model import Model
 from tallybayes.scoring.missing_evidence import is_missing
 
-__all__ = ["JudgedColumns", "LearnedCells", "learned_cells"]
+__all__ = [
+    "ColumnPair",
+    "Drift",
+    "JudgedColumns",
+    "LearnedCells",
+    "dependent_pairs",
+    "drift_between",
+    "information_given_class",
+    "learned_cells",
+]
 
 Cells = NDArray[np.int16]
 
 _CELLS = 8  # of numbers: five or more show any form of a relation, more need more rows
 _KEYS = 31  # categories with a cell of their own
 _COLUMNS = 300  # columns that are cut into cells: more would not be read
+_CLEAR_DEPENDENCE = 3.0  # standard deviations beyond which a dependence is not chance
+_CLEAR_DRIFT = 2.0  # times the total variation expected by chance, beyond which a difference is not chance
+_LITTLE = 0.1  # the population stability below which a change is usually ignored
 _DRAWS = 4_000  # samples per class of a density without steps: shares are right to about 0.01
 
 
@@ -162,3 +191,95 @@ class JudgedColumns:
         """The rows in each cell of a column, that of other values last; rows without a value are not counted."""
         cells = self.cells(name)
         return np.bincount(cells[cells >= 0], minlength=len(self.learned[name].shares))
+
+
+@dataclass(frozen=True)
+class ColumnPair:
+    """Two columns, and their mutual information within the classes in nats per row."""
+
+    first: str
+    second: str
+    information: float
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of two normal variables with the same information."""
+        return float(np.sqrt(-np.expm1(-2 * self.information)))
+
+
+def dependent_pairs(
+    cells: Mapping[str, NDArray[np.int16]], codes: NDArray[np.int64], columns: Sequence[str]
+) -> list[ColumnPair]:
+    """All pairs of some columns, those with most information first; cells below 0 are missing values."""
+    names = [name for name in columns if name in cells]
+    pairs = [
+        ColumnPair(first, second, information_given_class(cells[first], cells[second], codes))
+        for first, second in itertools.combinations(names, 2)
+    ]
+    return sorted(pairs, key=lambda pair: -pair.information)
+
+
+def information_given_class(first: NDArray[np.int16], second: NDArray[np.int16], codes: NDArray[np.int64]) -> float:
+    """The mutual information of two columns of cells given the class, in nats per row; 0 if chance can explain it.
+
+    >>> both, codes = np.array([0, 1] * 50, np.int16), np.zeros(100, np.int64)
+    >>> round(information_given_class(both, both, codes), 3), round(float(np.log(2)) - 1 / 200, 3)
+    (0.688, 0.688)
+    >>> information_given_class(both, np.repeat([0, 1], 50).astype(np.int16), codes)
+    0.0
+    """
+    there = (first >= 0) & (second >= 0)
+    n = int(np.count_nonzero(there))
+    if not n:
+        return 0.0
+    a, b, c = first[there].astype(np.int64), second[there].astype(np.int64), codes[there]
+    shape = int(c.max()) + 1, int(a.max()) + 1, int(b.max()) + 1
+    joint = np.bincount((c * shape[1] + a) * shape[2] + b, minlength=shape[0] * shape[1] * shape[2]).reshape(shape)
+    by_class, with_a, with_b = joint.sum(axis=(1, 2)), joint.sum(axis=2), joint.sum(axis=1)
+    k, i, j = np.nonzero(joint)
+    n_rows = joint[k, i, j]
+    information = float((n_rows * np.log(n_rows * by_class[k] / (with_a[k, i] * with_b[k, j]))).sum()) / n
+    freedom = (np.count_nonzero(with_a, axis=1) - 1) * (np.count_nonzero(with_b, axis=1) - 1)
+    chance = float(freedom[by_class > 0].sum())  # 2 n I is about chi-squared distributed if there is no dependence
+    is_clear = 2 * n * information > chance + _CLEAR_DEPENDENCE * np.sqrt(2 * chance)
+    return information - chance / (2 * n) if is_clear else 0.0
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The difference between learned and evaluated shares of a column, and the cell that has changed most."""
+
+    name: str
+    variation: float
+    chance: float
+    stability: float
+    cell: str
+    learned: float
+    evaluated: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is larger than by chance, and not small."""
+        return self.variation > _CLEAR_DRIFT * self.chance and self.stability >= _LITTLE
+
+
+def drift_between(
+    name: str, learned: Floats, counts: NDArray[np.integer], describe: Callable[[int], str]
+) -> Drift | None:
+    """The difference between learned shares and counts of the evaluated rows, by cell; None without rows.
+
+    >>> found = drift_between("sex", np.array([0.5, 0.5]), np.array([90, 10]), ["f", "m"].__getitem__)
+    >>> round(found.variation, 3), round(found.stability, 3), found.cell, found.is_clear
+    (0.4, 0.879, 'f', True)
+    """
+    n = int(counts.sum())
+    if not n or not learned.sum() > 0:
+        return None
+    p, q = learned / learned.sum(), counts / n
+    least = 0.5 / n  # half a row, where there is none: the logarithm must be finite
+    above, below = np.maximum(q, least), np.maximum(p, least)
+    stability = float(((above - below) * np.log(above / below))[(p > 0) | (q > 0)].sum())
+    chance = float(np.sqrt(2 * p * (1 - p) / (np.pi * n)).sum() / 2)  # the mean deviation of a binomial count
+    most = int(np.argmax(np.abs(q - p)))
+    variation = float(np.abs(q - p).sum() / 2)
+    return Drift(name, variation, chance, stability, describe(most), float(p[most]), float(q[most]))

@@ -104,7 +104,7 @@ def column_chart_data(
     rows = model.describe().columns.get(column, []) if rows is None else rows
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
-        return _words(part, rows, column, family, codes, chart.names)
+        return _words(part, rows, chart)
     return _values(rows, chart, is_ordered=model.schema.families[column].is_ordered)
 
 
@@ -253,10 +253,9 @@ def _values(rows: list[dict[str, Any]], chart: _ClassChart, *, is_ordered: bool)
     return chart.data("values", [{"value": _short(values[i])} for i in kept], p[kept], what, note=note)
 
 
-def _words(
-    part: Predictive, rows: list[dict[str, Any]], column: str, family: str, codes: list[int], names: list[str]
-) -> ColumnChartData:
+def _words(part: Predictive, rows: list[dict[str, Any]], chart: _ClassChart) -> ColumnChartData:
     """The words with the strongest evidence for each class: log odds against the mean of the other classes."""
+    codes, names = chart.codes, chart.names
     tokens = list(dict.fromkeys(row["token"] for row in rows))
     adds = token_weights(part, tokens)
     best, each = adds.argmax(axis=1), max(2, _WORDS // max(len(codes), 1))
@@ -271,7 +270,7 @@ def _words(
             for rank, i in enumerate(words)
         ]
     few, what = [names[code] for code in codes], "log odds against the other classes"
-    return ColumnChartData(column, family, "words", bars, few, what)
+    return ColumnChartData(chart.column, chart.family, "words", bars, few, what)
 
 
 def token_weights(part: Predictive, tokens: Sequence[Any]) -> Floats:

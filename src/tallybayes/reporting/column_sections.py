@@ -12,7 +12,7 @@ from tallybayes.html_element import Markup, table, tag
 from tallybayes.reporting import model_charts
 from tallybayes.reporting.column_chart_data import CLASSES, ColumnChartData, column_chart_data, pickable_classes
 from tallybayes.reporting.html_page import Page, class_picker
-from tallybayes.reporting.report_context import ReportContext
+from tallybayes.reporting.report_data import ReportData
 
 __all__ = ["add_column_charts"]
 
@@ -28,53 +28,51 @@ _KINDS = {  # the name of a chart, the header of its table, and the keys of its 
 }
 
 
-def add_column_charts(page: Page, context: ReportContext) -> None:
+def add_column_charts(page: Page, data: ReportData) -> None:
     """Add a chart of every column in every class."""
-    names = context.columns_by_information
-    information = {importance.column: importance.information for importance in context.data.importance}
+    names = data.columns_by_information
+    information = {importance.column: importance.information for importance in data.importance}
     useful = [name for name in names if information.get(name, 1.0) >= _NOTHING]  # derived columns have no number
     useless = [name for name in names if name not in set(useful)]
     drawn, hidden = useful[:_OPEN], useful[_OPEN:_DRAWN]
     content = []
-    if len(context.names) > CLASSES:
-        content.append(class_picker(pickable_classes(context.model), context.drawn_classes, name="columns"))
-    content.append(_grid(page, context, drawn))
+    if len(data.names) > CLASSES:
+        content.append(class_picker(pickable_classes(data.model), data.drawn_classes, name="columns"))
+    content.append(_grid(page, data, drawn))
     if hidden:
-        content.append(_fold(f"{len(hidden)} more columns with less information", _grid(page, context, hidden)))
+        content.append(_fold(f"{len(hidden)} more columns with less information", _grid(page, data, hidden)))
     if useless:
         room = max(0, _DRAWN - len(drawn) - len(hidden))
         text = f"{len(useless)} columns that tell nothing about the class (less than {_NOTHING} nats per row)"
-        content.append(_fold(text, _grid(page, context, useless[:room]), _rest(context, useless[room:])))
-    content.append(_rest(context, useful[_DRAWN:]))
+        content.append(_fold(text, _grid(page, data, useless[:room]), _rest(data, useless[room:])))
+    content.append(_rest(data, useful[_DRAWN:]))
     sentence = (
         "The distribution of each column within each class, as estimated by the model; where nearly all rows have one "
         "value, log odds of each value instead. Columns in descending order of information."
     )
-    if len(context.names) > CLASSES:
-        sentence += (
-            f" Of {len(context.names)} classes the {CLASSES} most frequent are drawn, or the one that is picked."
-        )
+    if len(data.names) > CLASSES:
+        sentence += f" Of {len(data.names)} classes the {CLASSES} most frequent are drawn, or the one that is picked."
     page.section("columns-by-class", "Columns by class", sentence, *content)
 
 
-def _grid(page: Page, context: ReportContext, names: Sequence[str]) -> Markup:
-    tables = context.description.columns
-    charts = ((name, column_chart_data(context.model, name, tables.get(name), every=True)) for name in names)
-    return tag("div", *(_figure(page, context, name, chart) for name, chart in charts if chart.rows), class_="grid")
+def _grid(page: Page, data: ReportData, names: Sequence[str]) -> Markup:
+    tables = data.description.columns
+    charts = ((name, column_chart_data(data.model, name, tables.get(name), every=True)) for name in names)
+    return tag("div", *(_figure(page, data, name, chart) for name, chart in charts if chart.rows), class_="grid")
 
 
-def _figure(page: Page, context: ReportContext, name: str, chart: ColumnChartData) -> Markup:
+def _figure(page: Page, data: ReportData, name: str, chart: ColumnChartData) -> Markup:
     what, header, keys = _KINDS[chart.kind]
-    number = context.columns_by_information.index(name)
+    number = data.columns_by_information.index(name)
     return page.figure(
         f"chart-column-{number}",
-        model_charts.column_chart(chart, context.colours, titled=False),
+        model_charts.column_chart(chart, data.colours, titled=False),
         title=chart.column,
         note=" · ".join(part for part in (chart.family, chart.note) if part),
         description=f"{what} of {chart.column} in each class",
         header=[*header, chart.what],
         rows=[[row[key] for key in keys] for row in chart.rows if "of" not in row],
-        picks=context.drawn_classes if len(context.names) > CLASSES else (),  # few classes are drawn together
+        picks=data.drawn_classes if len(data.names) > CLASSES else (),  # few classes are drawn together
     )
 
 
@@ -82,14 +80,14 @@ def _fold(text: str, *content: Markup) -> Markup:
     return tag("details", tag("summary", text), *content, class_="fold")
 
 
-def _rest(context: ReportContext, names: Sequence[str]) -> Markup:
+def _rest(data: ReportData, names: Sequence[str]) -> Markup:
     """A table of columns without a chart."""
     if not names:
         return Markup("")
     listed = set(names[:_REST])
     rows = [
         [importance.column, importance.family, importance.information]
-        for importance in context.data.importance
+        for importance in data.importance
         if importance.column in listed
     ]
     caption = "The other columns" + (f" (the first {_REST} of {len(names)})" if len(names) > _REST else "")

@@ -7,11 +7,9 @@ import numpy as np
 from tallybayes.explaining.explanation import shorten_word
 from tallybayes.formatting import DECIBANS, probability, shown, signed
 from tallybayes.html_element import Markup, join, table, tag
-from tallybayes.reporting.column_dependence import dependent_pairs
-from tallybayes.reporting.column_drift import Drift, drift_between
+from tallybayes.reporting.column_cells import Drift, dependent_pairs, drift_between
 from tallybayes.reporting.html_page import Page
-from tallybayes.reporting.report_context import ReportContext
-from tallybayes.reporting.report_data import Mistake
+from tallybayes.reporting.report_data import Mistake, ReportData
 
 __all__ = ["add_dependence", "add_drift", "add_missing", "add_mistakes"]
 
@@ -25,18 +23,17 @@ _WORDS = 3  # of a text that are named
 _LEAST_INFORMATION = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
 
 
-def add_mistakes(page: Page, context: ReportContext) -> None:
+def add_mistakes(page: Page, data: ReportData) -> None:
     """Add the wrong answers with the greatest probability, each with a button that opens it in the nomogram."""
-    data = context.data
     if not data.mistakes:
         return
-    rows = [_mistake(context, number, mistake) for number, mistake in enumerate(data.mistakes)]
+    rows = [_mistake(data, number, mistake) for number, mistake in enumerate(data.mistakes)]
     listed = f"The {len(rows)} most probable" if len(rows) < data.n_mistakes else f"All {len(rows)}"
     sentence = (
         f"{data.n_mistakes:,} of {data.evaluation.n_rows:,} rows have a wrong answer. {listed} of these answers: "
         "labels that may be wrong, rows that are unlike others, or columns that mislead."
     )
-    if context.leave_one_out:
+    if data.leave_one_out:
         sentence += " The probabilities are by leave-one-out; the nomogram is of the whole model."
     header = ["row", "is", "answer", "probability", "mainly because of", ""]
     page.section(
@@ -44,16 +41,16 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
     )
 
 
-def _mistake(context: ReportContext, number: int, mistake: Mistake) -> list[str]:
+def _mistake(data: ReportData, number: int, mistake: Mistake) -> list[str]:
     odds = mistake.explanation.log_odds(mistake.answer, mistake.label)
     decibans = {name: value * DECIBANS for name, value in odds.items() if name}
     clear = [name for name in decibans if decibans[name] >= _LEAST_DECIBANS]
     most = sorted(clear, key=lambda name: -decibans[name])[:_REASONS]
     why = "; ".join(f"{name} = {_value(mistake, name)} ({signed(decibans[name])} dB)" for name in most)
-    codes = [context.model.classes.index(label) for label in (mistake.answer, mistake.label)]
-    place = len(context.data.examples) + number
+    codes = [data.model.classes.index(label) for label in (mistake.answer, mistake.label)]
+    place = len(data.examples) + number
     button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])
-    buttons = [button] if context.has_nomogram else []
+    buttons = [button] if data.has_nomogram else []
     return [
         f"row {mistake.row:,}",
         shown(mistake.label),
@@ -74,10 +71,10 @@ def _value(mistake: Mistake, name: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def add_dependence(page: Page, context: ReportContext) -> None:
+def add_dependence(page: Page, data: ReportData) -> None:
     """Add the pairs of columns that depend on each other most within the classes."""
-    judged = context.data.columns
-    names = [name for name in context.columns_by_information if name in judged.learned][:_PAIRED]
+    judged = data.columns
+    names = [name for name in data.columns_by_information if name in judged.learned][:_PAIRED]
     if len(names) < 2 or not judged.n_rows:
         return
     pairs = dependent_pairs({name: judged.cells(name) for name in names}, judged.codes, names)
@@ -106,10 +103,10 @@ def add_dependence(page: Page, context: ReportContext) -> None:
     page.section("dependence", "Dependence between columns", sentence, body)
 
 
-def add_missing(page: Page, context: ReportContext) -> None:
+def add_missing(page: Page, data: ReportData) -> None:
     """Add the shares of missing values by class."""
-    judged = context.data.columns
-    derived = context.model.schema.derived
+    judged = data.columns
+    derived = data.model.schema.derived
     gaps = {name: counts for name, counts in judged.missing.items() if counts.any() and name not in derived}
     if not gaps:
         return
@@ -121,21 +118,21 @@ def add_missing(page: Page, context: ReportContext) -> None:
         + [_percent(gaps[name][code] / judged.class_rows[code]) for code in codes]
         for name in order
     ]
-    weights = context.model.column_weights.missing
+    weights = data.model.column_weights.missing
     used = [name for name in order if name in weights]
     sentence = f"The share of rows without a value, in all rows and by class, in {judged.n_rows:,} rows."
     sentence += f" The model takes missing values for evidence in {', '.join(used)}." if used else ""
-    header = ["column", "all", *(context.names[code] for code in codes)]
+    header = ["column", "all", *(data.names[code] for code in codes)]
     page.section("missing", "Missing values", sentence, table(header, rows, "Missing values by class"))
 
 
-def add_drift(page: Page, context: ReportContext) -> None:
+def add_drift(page: Page, data: ReportData) -> None:
     """Add the differences between the learned and the evaluated rows, by column."""
-    judged = context.data.columns
-    if context.leave_one_out or not judged.n_rows:
+    judged = data.columns
+    if data.leave_one_out or not judged.n_rows:
         return  # the evaluated rows are the learned rows
-    shares = np.array([row["P(class)"] for row in context.description.classes])
-    of_class = drift_between("(class)", shares, judged.class_rows, context.names.__getitem__)
+    shares = np.array([row["P(class)"] for row in data.description.classes])
+    of_class = drift_between("(class)", shares, judged.class_rows, data.names.__getitem__)
     by_column = [
         drift_between(name, cells.shares, judged.counts(name), cells.describe) for name, cells in judged.learned.items()
     ]

@@ -16,7 +16,9 @@ from tallybayes.reporting.chart_style import (
     colours,
     dashes,
     draws,
+    filled_lines,
     inline_data,
+    line_channels,
     one_legend,
     row_height,
 )
@@ -120,14 +122,7 @@ def scores(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequen
         y=alt.Y("share:Q", title="share of the rows", stack=None, axis=alt.Axis(format="%")),
         tooltip=["class:N", "low:Q", "high:Q", "rows:Q", alt.Tooltip("share:Q", format=".1%")],
     )
-    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
-        stroke=alt.Stroke("class:N", title="rows of", scale=colours(classes, every)),
-        strokeDash=alt.StrokeDash("class:N", title="rows of", scale=dashes(classes, every)),
-    )
-    area = base.mark_area(interpolate="step-after", opacity=0.18).encode(
-        fill=alt.Fill("class:N", scale=colours(classes, every), legend=None)
-    )
-    return one_legend(alt.layer(area, line)).properties(height=HEIGHT + 60)
+    return filled_lines(base, classes, every, "step-after", title="rows of").properties(height=HEIGHT + 60)
 
 
 @draws
@@ -245,8 +240,7 @@ def _lines(
         x=x,
         y=y,
         order=alt.Order("step:Q"),
-        stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every), **worded),
-        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every), **worded),
+        **line_channels(classes, every, **worded),
         tooltip=[
             alt.Tooltip("class:N"),
             *(alt.Tooltip(axis.shorthand, format=".3f") for axis in (x, y)),

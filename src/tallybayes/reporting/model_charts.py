@@ -7,15 +7,13 @@ from typing import Any
 
 from tallybayes.reporting.chart_style import (
     GREY,
-    HEIGHT,
     PALETTE,
     Chart,
     altair,
     colours,
-    dashes,
     draws,
+    filled_lines,
     inline_data,
-    one_legend,
     row_height,
 )
 from tallybayes.reporting.column_chart_data import ColumnChartData
@@ -97,7 +95,7 @@ def _steps(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
             alt.Tooltip("p:Q", title=chart.what, format=".4f"),
         ],
     )
-    return _fill(base, chart, every, "step-after")
+    return filled_lines(base, chart.classes, every, "step-after")
 
 
 def _curve(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
@@ -107,19 +105,7 @@ def _curve(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
         y=alt.Y("p:Q", title=chart.what, stack=None),
         tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=chart.what, format=".4g")],
     )
-    return _fill(base, chart, every, "linear" if chart.what == "density" else "step")
-
-
-def _fill(base: Any, chart: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
-    alt = altair()
-    line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(
-        stroke=alt.Stroke("class:N", title="class", scale=colours(chart.classes, every)),
-        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(chart.classes, every)),
-    )
-    area = base.mark_area(interpolate=interpolate, opacity=0.18).encode(
-        fill=alt.Fill("class:N", scale=colours(chart.classes, every), legend=None)
-    )
-    return one_legend(alt.layer(area, line)).properties(height=HEIGHT)
+    return filled_lines(base, chart.classes, every, "linear" if chart.what == "density" else "step")
 
 
 def _values(chart: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.formatting import number, shown
-from tallybayes.html_element import Markup, join, table, tag
+from tallybayes.formatting import shown
+from tallybayes.html_element import Markup, cell_text, join, table, tag
 from tallybayes.model.model_summary import setting_rows
 from tallybayes.reporting import model_charts
 from tallybayes.reporting.chart_style import colour_of
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.nomogram import nomogram
-from tallybayes.reporting.report_context import ReportContext
+from tallybayes.reporting.report_data import ReportData
 
 __all__ = ["add_importance", "add_model", "add_nomogram", "head"]
 
@@ -23,29 +23,29 @@ _SELECTS = {"nomogram-for": "class", "nomogram-against": "against", "nomogram-ro
 _BARS = 40  # columns in the chart of the importance
 
 
-def head(context: ReportContext, title: str) -> Markup:
+def head(data: ReportData, title: str) -> Markup:
     """The model, how it was evaluated, and the most important metrics."""
-    boxes = [tag("div", tag("dt", name), tag("dd", value, tag("small", more))) for name, value, more in _facts(context)]
-    label = tag("b", shown(context.model.schema.label) or "a label")
-    what = tag("p", "A naive Bayes model of ", label, *_summary(context))
+    boxes = [tag("div", tag("dt", name), tag("dd", value, tag("small", more))) for name, value, more in _facts(data)]
+    label = tag("b", shown(data.model.schema.label) or "a label")
+    what = tag("p", "A naive Bayes model of ", label, *_summary(data))
     return join([tag("h1", title), what, tag("dl", *boxes, class_="facts")])
 
 
-def _summary(context: ReportContext) -> list[str]:
-    model, settings = context.model, context.model.settings
-    parts = [f": {_several(len(context.names), 'class', 'es')}, {_several(len(model.schema.families), 'column', 's')}"]
+def _summary(data: ReportData) -> list[str]:
+    model, settings = data.model, data.model.settings
+    parts = [f": {_several(len(data.names), 'class', 'es')}, {_several(len(model.schema.families), 'column', 's')}"]
     rows = None if model.is_given else _count(sum(model.class_counts.values()))
     parts.append(", from given probabilities." if rows is None else f", fitted on {rows} rows.")
     parts += [] if settings.calibration is None else [f" Probabilities are calibrated ({settings.calibration})."]
     parts += [] if settings.decision is None else [f" Decision rule: {settings.decision}."]
-    if context.leave_one_out:
+    if data.leave_one_out:
         return [*parts, " Evaluated on its training rows by leave-one-out."]
     return [*parts, " Evaluated on rows that should not be training rows."]
 
 
-def _facts(context: ReportContext) -> list[tuple[str, str, str]]:
+def _facts(data: ReportData) -> list[tuple[str, str, str]]:
     """The metrics with their names and baselines."""
-    evaluation = context.data.evaluation
+    evaluation = data.evaluation
     skipped = f"{_count(evaluation.skipped)} without a label skipped" if evaluation.skipped else ""
     coverage = ("coverage", f"{evaluation.coverage:.1%}", "share of rows with a prediction")
     facts = [
@@ -53,13 +53,13 @@ def _facts(context: ReportContext) -> list[tuple[str, str, str]]:
         *([coverage] if evaluation.abstained else []),
         ("accuracy", f"{evaluation.accuracy:.1%}", f"majority class: {evaluation.majority:.1%}"),
         ("balanced accuracy", f"{evaluation.balanced_accuracy:.1%}", "mean recall"),
-        ("log loss", _text(evaluation.log_loss), f"class shares alone: {_text(evaluation.prior_log_loss)}"),
-        ("Brier score", _text(evaluation.brier), "from 0 to 2"),
+        ("log loss", cell_text(evaluation.log_loss), f"class shares alone: {cell_text(evaluation.prior_log_loss)}"),
+        ("Brier score", cell_text(evaluation.brier), "from 0 to 2"),
     ]
     if not evaluation.kept.complete:
         return facts
     error = ("calibration error", f"{evaluation.ece:.1%}", "expected, of the predictions")
-    return [*facts, ("AUC", _text(evaluation.auc), "by chance: 0.5"), error]
+    return [*facts, ("AUC", cell_text(evaluation.auc), "by chance: 0.5"), error]
 
 
 def _several(n: int, what: str, ending: str) -> str:
@@ -70,23 +70,23 @@ def _count(n: float) -> str:
     return f"{n:,.0f}" if float(n).is_integer() else f"{n:,.1f}"
 
 
-def add_model(page: Page, context: ReportContext) -> None:
+def add_model(page: Page, data: ReportData) -> None:
     """Add what the model is: the class prior, where model and data come from, its settings, and its columns."""
-    rows = [{"class": shown(row["class"]), "p": row["P(class)"]} for row in context.description.classes]
-    learned = [row.get("rows", "") for row in context.description.classes]
+    rows = [{"class": shown(row["class"]), "p": row["P(class)"]} for row in data.description.classes]
+    learned = [row.get("rows", "") for row in data.description.classes]
     prior = page.figure(
         "chart-prior",
-        model_charts.class_prior(rows, context.colours),
+        model_charts.class_prior(rows, data.colours),
         title="Class prior",
         note="The probability of every class before any value of a row is known.",
         description="Bars of the probability of every class",
         header=["class", "P(class)", "training rows"],
         rows=[[row["class"], row["p"], n] for row, n in zip(rows, learned, strict=True)],
     )
-    facts = table(["", ""], _provenance(context), "Provenance and settings", kind="pairs")
-    columns = _column_table(context)
-    if len(context.model.schema.columns) > _FEW_COLUMNS:
-        columns = tag("details", tag("summary", f"All {len(context.model.schema.columns):,} columns"), columns)
+    facts = table(["", ""], _provenance(data), "Provenance and settings", kind="pairs")
+    columns = _column_table(data)
+    if len(data.model.schema.columns) > _FEW_COLUMNS:
+        columns = tag("details", tag("summary", f"All {len(data.model.schema.columns):,} columns"), columns)
     sentence = (
         "The score of a class is its prior times the distribution of every value within the class. A missing value "
         "contributes only that it is missing."
@@ -94,23 +94,23 @@ def add_model(page: Page, context: ReportContext) -> None:
     page.section("model", "The model", sentence, tag("div", prior, facts, class_="grid"), columns)
 
 
-def _provenance(context: ReportContext) -> list[list[str]]:
-    model = context.model
-    rows = [[name, text] for name, text in context.provenance.items()]
+def _provenance(data: ReportData) -> list[list[str]]:
+    model = data.model
+    rows = [[name, text] for name, text in data.provenance.items()]
     if not model.is_given:
         skipped = f", {_count(model.skipped)} without a label skipped" if model.skipped else ""
         rows.append(["learned", f"{_count(sum(model.class_counts.values()))} rows{skipped}"])
-    how = "by leave-one-out" if context.leave_one_out else "as new rows"
-    rows.append(["evaluated", f"{_count(context.data.evaluation.n_rows)} rows, {how}"])
+    how = "by leave-one-out" if data.leave_one_out else "as new rows"
+    rows.append(["evaluated", f"{_count(data.evaluation.n_rows)} rows, {how}"])
     return [*rows, *setting_rows(model.snapshot().state)]
 
 
-def _column_table(context: ReportContext) -> Markup:
+def _column_table(data: ReportData) -> Markup:
     """The columns with families, reasons and missing values."""
-    judged = context.data.columns
+    judged = data.columns
     rows = [
-        [name, _family(context, name), spec.reason, _share(judged.missing, name, judged.n_rows)]
-        for name, spec in context.model.schema.columns.items()
+        [name, _family(data, name), spec.reason, _share(judged.missing, name, judged.n_rows)]
+        for name, spec in data.model.schema.columns.items()
     ]
     caption = f"Columns, and the share of missing values in {judged.n_rows:,} evaluated rows"
     return table(["column", "family", "reason", "missing"], rows, caption, kind="stack")
@@ -120,15 +120,15 @@ def _share(missing: Mapping[str, NDArray[np.int64]], name: str, n: int) -> str:
     return f"{missing[name].sum() / max(n, 1):.1%}" if name in missing else ""
 
 
-def _family(context: ReportContext, name: str) -> str:
+def _family(data: ReportData, name: str) -> str:
     """The family of a column, and its weight."""
-    family, note = context.model.schema.family_name(name), context.description.notes.get(name, "")
+    family, note = data.model.schema.family_name(name), data.description.notes.get(name, "")
     return f"{family}, {note}" if "weight" in note else family
 
 
-def add_importance(page: Page, context: ReportContext) -> None:
+def add_importance(page: Page, data: ReportData) -> None:
     """Add the chart of the importance of columns."""
-    if not (importance := context.data.importance):
+    if not (importance := data.importance):
         return
     rows = [
         {"column": column.column, "kind": kind, "importance": value}
@@ -149,38 +149,33 @@ def add_importance(page: Page, context: ReportContext) -> None:
     sentence = (
         "In nats per row: information is the decrease of the log loss of the class shares by the column alone, gain "
         "the increase of the log loss of the model without the column. A negative gain means that the column is "
-        f"redundant or misleading. Computed on {context.data.n_importance_rows:,} rows."
+        f"redundant or misleading. Computed on {data.n_importance_rows:,} rows."
     )
     page.section("importance", "Column importance", sentence, body)
 
 
-def _text(value: float) -> str:
-    """A number, or a dash if it is undefined."""
-    return "-" if np.isnan(value) else number(value, 4)
-
-
-def add_nomogram(page: Page, context: ReportContext) -> None:
+def add_nomogram(page: Page, data: ReportData) -> None:
     """Add the nomogram."""
-    if not context.has_nomogram:
+    if not data.has_nomogram:
         return
-    rows = [(f"row {number}: {shown(label)}", explanation) for number, label, explanation in context.data.examples]
+    rows = [(f"row {number}: {shown(label)}", explanation) for number, label, explanation in data.examples]
     rows += [
         (f"row {mistake.row}: {shown(mistake.label)}, answered {shown(mistake.answer)}", mistake.explanation)
-        for mistake in context.data.mistakes
+        for mistake in data.mistakes
     ]
-    data = nomogram(context.model, context.columns_by_information, rows, context.description.columns)
-    common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])
+    rulers = nomogram(data.model, data.columns_by_information, rows, data.description.columns)
+    common = sorted(range(len(data.names)), key=lambda code: -data.model.log_prior()[code])
     start = common[1::-1] if len(common) == 2 else common[:2]
-    colours = [colour_of(name, context.colours) for name in context.names]
-    page.use("nomogram_sum.js", "nomogram.js", nomogram_data={**data, "start": start, "colours": colours})
+    colours = [colour_of(name, data.colours) for name in data.names]
+    page.use("nomogram_sum.js", "nomogram.js", nomogram_data={**rulers, "start": start, "colours": colours})
     sentence = (
         "Classify a row by hand: each ruler shows the contribution of a column to the log odds of one class against "
         "another. Drag the handles or use the arrow keys. A missing value contributes only that it is missing; Delete "
         "makes a value missing."
     )
-    if context.model.calibration is not None:
+    if data.model.calibration is not None:
         sentence += " The sum is uncalibrated; the probabilities are calibrated."
-    page.section("nomogram", "Nomogram", sentence, *_controls(data["others"]))
+    page.section("nomogram", "Nomogram", sentence, *_controls(rulers["others"]))
 
 
 def _controls(n_others: int) -> list[Markup]:

@@ -12,12 +12,10 @@ from tallybayes.model import Model
 from tallybayes.reporting.chart_style import altair
 from tallybayes.reporting.column_sections import add_column_charts
 from tallybayes.reporting.diagnostic_sections import add_dependence, add_drift, add_missing, add_mistakes
-from tallybayes.reporting.evaluation_sections import add_evaluation, add_tuning
+from tallybayes.reporting.evaluation_sections import add_evaluation, add_threshold, add_tuning
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.model_sections import add_importance, add_model, add_nomogram, head
-from tallybayes.reporting.report_context import ReportContext
 from tallybayes.reporting.report_data import collect
-from tallybayes.reporting.threshold_section import add_threshold
 from tallybayes.typing import LabelLike, TableLike
 from tallybayes.version import __version__
 
@@ -59,12 +57,12 @@ def report(
     title = title or f"Predicting {model.schema.label or 'a label'}"
     collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
     facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
-    context, page = ReportContext(model, collected, provenance=facts), Page(title)
+    collected.provenance, page = facts, Page(title)
     for add in _BEFORE_TUNING:
-        add(page, context)
+        add(page, collected)
     add_tuning(page, getattr(tuning, "curve", tuning))
-    add_nomogram(page, context)
-    return page.render(head(context, title), f"Made by tallybayes {__version__}. This page loads no other files.")
+    add_nomogram(page, collected)
+    return page.render(head(collected, title), f"Made by tallybayes {__version__}. This page loads no other files.")
 
 
 def _date() -> str:

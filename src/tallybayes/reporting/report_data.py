@@ -1,5 +1,7 @@
 """The data of a report, collected in one pass: evaluation, mistakes, importance and cells of columns, example rows.
 
+With it go the values derived from it that several sections use, such as the colours of the classes.
+
 Every row is evaluated. Importance, cells and missing values of columns are those of rows taken evenly from each batch,
 some thousand in all. The example rows are taken from the first batch, stratified by class.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,17 +24,21 @@ from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
+from tallybayes.formatting import shown
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
+from tallybayes.reporting.chart_style import colour_order
 from tallybayes.reporting.column_cells import JudgedColumns, learned_cells
+from tallybayes.reporting.column_chart_data import most_frequent_classes
 from tallybayes.reporting.held_out_importance import HeldOutImportance
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.source import Source, Stream
 from tallybayes.tables.table import Table
 from tallybayes.tuning.importance import ColumnImportance, importance
 
-__all__ = ["Mistake", "ReportData", "collect"]
+__all__ = ["CURVES", "Mistake", "ReportData", "collect"]
 
+CURVES = 100  # classes with curves and thresholds; more would make the page slow
 _IMPORTANCE_ROWS = 10_000  # rows for the importance of columns
 _PER_BATCH = 4_000
 _CELLS = 20_000_000  # rows times columns times classes held at a time: 160 MB
@@ -53,8 +59,12 @@ class Mistake:
 
 @dataclass(eq=False)
 class ReportData:
-    """The evaluation, the columns of the evaluated rows and their importance, mistakes, and example rows."""
+    """A model, its evaluation, the columns of the evaluated rows and their importance, mistakes, and example rows.
 
+    provenance: where the model and the data come from.
+    """
+
+    model: Model
     description: Description
     columns: JudgedColumns
     evaluation: Evaluation = field(default_factory=Evaluation)
@@ -64,6 +74,62 @@ class ReportData:
     importance: list[ColumnImportance] = field(default_factory=list)  # in descending order of information
     n_importance_rows: int = 0
     examples: list[tuple[int, Any, Explanation]] = field(default_factory=list)  # row number, label, explanation
+    provenance: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def leave_one_out(self) -> bool:
+        """Whether each row was scored without itself."""
+        return self.evaluation.leave_one_out
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The classes as text."""
+        return [shown(label) for label in self.model.classes]
+
+    @cached_property
+    def colours(self) -> list[str]:
+        """The classes in the order of their colours."""
+        return colour_order(self.names, [self.names[code] for code in most_frequent_classes(self.model)])
+
+    @cached_property
+    def columns_by_information(self) -> list[str]:
+        """The columns of the model in descending order of information, then derived columns."""
+        families, derived = self.model.schema.families, self.model.schema.derived
+        plain = [
+            column.column for column in self.importance if column.column in families and column.column not in derived
+        ]
+        return [*plain, *derived]
+
+    @property
+    def has_nomogram(self) -> bool:
+        """Whether there are two classes to compare, and a column with a ruler."""
+        return len(self.names) > 1 and bool(set(self.columns_by_information) - self.model.schema.derived.keys())
+
+    @cached_property
+    def rarest_class(self) -> int:
+        """The code of the class with the fewest rows, usually the one of interest."""
+        return int(np.argmin([self.evaluation.class_rows.get(label, np.inf) for label in self.model.classes]))
+
+    @cached_property
+    def curve_labels(self) -> list[Any]:
+        """The classes with curves that can be picked: all that have rows, at most the hundred most frequent."""
+        rows = self.evaluation.class_rows
+        labels = [label for label in self.model.classes if 0 < rows.get(label, 0) < self.evaluation.n_rows]
+        most = set(sorted(range(len(labels)), key=lambda i: -rows[labels[i]])[:CURVES])
+        return [label for i, label in enumerate(labels) if i in most]
+
+    @cached_property
+    def drawn_classes(self) -> list[str]:
+        """The classes in the charts of columns as long as no class is picked: as many as there are colours."""
+        return [self.names[code] for code in most_frequent_classes(self.model)]
+
+    @cached_property
+    def drawn_first(self) -> list[str]:
+        """The classes whose curves are drawn before one is picked: the rarer of two, the most frequent of several."""
+        codes = [self.rarest_class] if len(self.names) == 2 else most_frequent_classes(self.model)
+        drawn = [self.names[code] for code in codes]
+        possible = [shown(label) for label in self.curve_labels]
+        return [name for name in possible if name in drawn] or possible[:1]
 
 
 def collect(
@@ -97,7 +163,7 @@ def _evaluation(collected: ReportData) -> Evaluation:
 def _collect(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
     """The data of a report on scored batches."""
     held_out, description = HeldOutImportance(), model.describe()
-    collected = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
+    collected = ReportData(model, description, JudgedColumns(learned_cells(model, description), len(model.classes)))
     for table, log_proba in batches:
         labels = snapshot.labels(table, label)
         if rows is not None and collected.n_rows + table.n_rows > rows:

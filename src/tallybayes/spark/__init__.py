@@ -36,11 +36,9 @@ def check_version(version: str | None = None) -> None:
 
 check_version()
 
-from tallybayes.spark.distributed_change import forget, learn  # noqa: E402
 from tallybayes.spark.distributed_evaluation import evaluate  # noqa: E402
-from tallybayes.spark.distributed_fit import fit  # noqa: E402
+from tallybayes.spark.distributed_fit import fit, forget, learn, tune  # noqa: E402
 from tallybayes.spark.prediction_columns import predict  # noqa: E402
-from tallybayes.spark.sampled_tuning import tune  # noqa: E402
 from tallybayes.spark.stream_learner import StreamLearner  # noqa: E402
 
 __all__ = ["StreamLearner", "evaluate", "fit", "forget", "learn", "predict", "tune"]

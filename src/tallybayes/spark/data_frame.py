@@ -6,7 +6,7 @@ Classic and Connect DataFrames are the same here: only what both have is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, warn
 from tallybayes.spark.tree import on_driver
-from tallybayes.spark.vector_columns import Forms, n_elements, with_vectors
+from tallybayes.spark.vector_columns import Forms, forms_of_schema, n_elements, with_vectors
 
 __all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quote"]
 
@@ -98,8 +98,24 @@ class SparkRows:
 
     def needed(self, schema: Schema, label: str, sample_weight: str | None, forms: Forms) -> list[str]:
         """The columns that have to be read to count rows by a schema."""
-        wanted = {*columns_to_read(schema, label, sample_weight), *(name for name in forms)}
+        wanted = {*columns_to_read(schema, label, sample_weight), *(name for name, form in forms.items() if form)}
         return [name for name in self.types if name in wanted]
+
+    def scored(
+        self, schema: Schema, label: str | None = None, renamed: Mapping[str, str] | None = None
+    ) -> tuple[dict[str, str], Forms]:
+        """The columns that have to be read to score rows, each with its name in the model, and the forms of vectors.
+
+        renamed: columns whose names in the model are others.
+        """
+        known = renamed or {}
+        names = {name: known.get(name, name) for name in self.types if name in known or name not in known.values()}
+        forms = forms_of_schema(schema, [names[name] for name in self.vectors if name in names])
+        wanted = {*columns_to_read(schema, label), *(name for name, form in forms.items() if form)}
+        used = {name: in_model for name, in_model in names.items() if in_model in wanted}
+        self.check_types(used)
+        self.tell_other_cases(name for name in columns_to_read(schema) if name not in names.values())
+        return used, {name: form for name, form in forms.items() if name in used.values()}
 
     def sample(self, names: Collection[str] | None = None, *, vectors: Collection[str] = ()) -> pa.Table:
         """The first rows that Spark returns.

@@ -1,20 +1,25 @@
-"""Fit a model to a DataFrame: a schema from a few rows, then one partial sum per task, combined by a tree."""
+"""Count the rows of a DataFrame, to fit or tune a model, or to let it learn or forget them, all or nothing.
+
+A schema from a few rows, then one partial sum per task, combined by a tree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.arrays.column import Bag
-from tallybayes.columns.label_spec import label_column
+from tallybayes.columns.label_spec import check_label, label_column
 from tallybayes.engines import Plan
 from tallybayes.engines.partial_sums import combine_sums
-from tallybayes.errors import DataError, Described
-from tallybayes.model.model import Model
+from tallybayes.engines.plan import counted_rows
+from tallybayes.errors import DataError, Described, check_integer
+from tallybayes.model.fit import apply_counted
+from tallybayes.model.model import Change, Model
 from tallybayes.model.row_counter import grow_schema
 from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.tree import WIDTHS, Mapped, reduce_partitions
@@ -27,11 +32,16 @@ from tallybayes.spark.vector_columns import (
     n_elements,
     with_vectors,
 )
+from tallybayes.state.counting import CountingPlan
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.table import to_table
+from tallybayes.tuning import tune as tune_table
+from tallybayes.tuning.tuning_result import Tuning
+from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["columns_in_question", "count_rows", "fit", "fit_rows", "for_elements", "vector_forms", "with_late_columns"]
+__all__ = ["count_rows", "fit", "fit_rows", "forget", "learn", "tune"]
 
 
 @with_options()
@@ -68,14 +78,14 @@ def fit_rows(
 ) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    names = columns_in_question(rows, label, sample_weight, options)
+    names = _columns_in_question(rows, label, sample_weight, options)
     rows.check_types(names)
     sample = rows.sample(vectors=names)
-    forms = vector_forms(rows, sample, options)
-    options = for_elements(options, forms)
+    forms = _vector_forms(rows, sample, options)
+    options = _for_elements(options, forms)
     head = to_table(with_vectors(sample, forms))
     plan = engines.plan_fit(head, label, sample_weight=sample_weight, **options)
-    plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
+    plan = _with_late_columns(plan, rows, plan.schema.columns, are_new=False)
     return engines.fitted(plan, count_rows(rows, plan, forms, widths=widths), data=head)
 
 
@@ -95,7 +105,7 @@ def _counter(plan: bytes, names: list[str], forms: Forms) -> Mapped:
     return count
 
 
-def columns_in_question(
+def _columns_in_question(
     rows: SparkRows, label: str | None, sample_weight: str | None, options: Mapping[str, Any]
 ) -> list[str]:
     """The columns that may be used, of whatever type they are."""
@@ -108,7 +118,7 @@ def columns_in_question(
     return names
 
 
-def vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
+def _vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
     """What columns of vectors become: as the user says, as in the schema, or by their first rows."""
     schema, vectors = options.get("schema"), rows.vectors
     if schema is not None:
@@ -122,7 +132,7 @@ def vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) 
     return forms
 
 
-def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
+def _for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     """Options that name a column of vectors, for the columns of its elements."""
     result = dict(options)
     names = {name: [element_name(name, i) for i in range(size)] for name, size in forms.items() if size != BAG}
@@ -137,7 +147,7 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     return result
 
 
-def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_new: bool) -> Plan:
+def _with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_new: bool) -> Plan:
     """The plan with the families of those of some columns that have no values in the sample but elsewhere.
 
     are_new: whether they came while a model was learning.
@@ -157,3 +167,85 @@ def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_
         schema.columns = plan.schema.columns | {name: new[name] for name in known} | parts
         plan, left = replace(plan, counting=replace(plan.counting, schema=schema)), left - known
     return plan
+
+
+def learn(
+    model: Model, df: Any, *, label: str | None = None, sample_weight: str | None = None, widths: Sequence[int] = WIDTHS
+) -> Change:
+    """Add the rows of a DataFrame to a model, as `Model.learn`; new labels, categories and columns are added too.
+
+    label, sample_weight: names of columns, if they are not those that the model was fitted with.
+    widths: how many partial sums are left after each level of the tree that combines them.
+    """
+    return _change(model, df, "learn", label, sample_weight, widths)
+
+
+def forget(
+    model: Model, df: Any, *, label: str | None = None, sample_weight: str | None = None, widths: Sequence[int] = WIDTHS
+) -> Change:
+    """Subtract the rows of a DataFrame from a model, as `Model.forget`."""
+    return _change(model, df, "forget", label, sample_weight, widths)
+
+
+def _change(
+    model: Model, df: Any, verb: Literal["learn", "forget"], label: Any, sample_weight: Any, widths: Sequence[int]
+) -> Change:
+    rows, schema = SparkRows(df), model.schema
+    forms, data = forms_of_schema(schema, rows.vectors), None
+    plan = engines.plan_change(model, label=label, sample_weight=sample_weight, verb=verb)
+    if isinstance(plan.counting.label, str):
+        check_label(plan.counting.label, rows.types)
+    if verb == "learn":
+        known = {name for name, spec in schema.columns.items() if not spec.is_undecided}
+        apart = {*known, plan.counting.label, plan.counting.weight, schema.label, schema.weight}
+        new = [name for name in rows.types if name not in apart and not forms.get(name)]
+        rows.check_types(new)
+        if new:
+            sample = rows.sample({*new, plan.counting.label}, vectors=new)
+            forms |= forms_of_sample(sample, [name for name in new if name in forms])
+            data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
+            plan = engines.plan_change(model, data, label=label, sample_weight=sample_weight, verb=verb)
+            plan = _with_late_columns(plan, rows, new, are_new=True)
+    return engines.apply(model, plan, count_rows(rows, plan, forms, widths=widths), verb=verb)
+
+
+def tune(
+    df: Any,
+    label: str | None = None,
+    *,
+    sample_weight: str | None = None,
+    sample: int = 50_000,
+    seed: int = 0,
+    widths: Sequence[int] = WIDTHS,
+    **options: Any,
+) -> Tuning:
+    """Select weights, corrections, interactions and hyperparameters on a sample, and count all rows by them.
+
+    label, sample_weight: names of columns.
+    sample: how many rows are drawn at random and sent to the driver, to tune on.
+    options: those of `tallybayes.tune`.
+
+    The steps and losses of the result are those of the sample. Its model has the sums of all rows, with column weights
+    fitted anew on a sample of these; other corrections are those of the sample.
+    """
+    check_integer("sample", sample, at_least=10)
+    rows = SparkRows(df)
+    rows.check_types(_columns_in_question(rows, label, sample_weight, options))
+    drawn = rows.random_rows(sample, seed)
+    forms = _vector_forms(rows, drawn, options)
+    head = to_table(with_vectors(drawn, forms))
+    tuning: Tuning = tune_table(head, label, sample_weight=sample_weight, seed=seed, **_for_elements(options, forms))
+    state = tuning.model.snapshot().state
+    settings = replace(state.settings, column_weights=None)
+    counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
+    plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
+    plan = _with_late_columns(plan, rows, plan.schema.columns, are_new=False)
+    part = counted_rows(plan, count_rows(rows, plan, forms, widths=widths))
+    model = Model(ModelState(plan.schema, settings))
+    drawn_rows = part.sample
+    apply_counted(model, part, 1)
+    if state.settings.column_weights is not None:
+        weights = select_weights(model.snapshot().state, drawn_rows, like=state.settings.column_weights)
+        if weights is not None:
+            model.column_weights = weights
+    return replace(tuning, model=model)

@@ -5,9 +5,6 @@ The vectors are written by Python in the form in which Spark keeps them, so that
 
 from __future__ import annotations
 
-import hashlib
-import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,21 +14,25 @@ from numpy.typing import NDArray
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import BinaryType, BooleanType, DataType, DoubleType, StringType, StructField, StructType
 
-from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
-from tallybayes.model.saved_model import dumps
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.scored_columns import with_scored_columns
-from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
-from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
 
 __all__ = ["ClassLayout", "with_scores"]
 
 _MOST_INDICES = 100  # as in Spark ML: labels that are whole numbers below it are positions in the vectors
 _DENSE = 1  # the type of a dense vector in the form in which Spark keeps it
+
+
+_LABEL_TYPES = {
+    float: (DoubleType(), pa.float64()),
+    bool: (BooleanType(), pa.bool_()),
+    bytes: (BinaryType(), pa.binary()),
+    str: (StringType(), pa.string()),
+}
 
 
 class ClassLayout:
@@ -40,29 +41,24 @@ class ClassLayout:
     As in Spark ML, label i is at position i if the labels are whole numbers from 0 to 99; a label that is not a class
     of the model has the probability 0. Other labels are in ascending order.
 
+    label_type: the type of an answer, a double for numbers, else the type of the labels, or text.
+
     >>> ClassLayout(["cat", "dog"]).labels, ClassLayout([0.0, 2.0]).labels
     (['cat', 'dog'], [0.0, 1.0, 2.0])
     """
 
     def __init__(self, classes: Sequence[Any]) -> None:
         self.classes = list(classes)
-        self.are_numbers = bool(classes) and all(
-            isinstance(label, (int, float)) and not isinstance(label, bool) for label in classes
-        )
-        self.are_indices = self.are_numbers and all(label in range(_MOST_INDICES) for label in classes)
+        kinds = {type(label) for label in classes}
+        are_numbers = bool(classes) and kinds <= {int, float}
+        self._kind: Any = float if are_numbers else kinds.pop() if kinds in ({bool}, {bytes}) else str
+        self.label_type: DataType = _LABEL_TYPES[self._kind][0]
+        self.are_indices = are_numbers and all(label in range(_MOST_INDICES) for label in classes)
 
     @property
     def labels(self) -> list[Any]:
         """The label at each position."""
         return [float(i) for i in range(int(max(self.classes)) + 1)] if self.are_indices else self.classes
-
-    @property
-    def label_type(self) -> DataType:
-        """The type of an answer: a double for numbers, else the type of the labels, or text."""
-        if self.are_numbers:
-            return DoubleType()
-        kinds = {type(label) for label in self.classes}
-        return BooleanType() if kinds == {bool} else BinaryType() if kinds == {bytes} else StringType()
 
     def place(self, scores: Floats, absent: float) -> Floats:
         """Scores by class, (rows, classes), as scores by position."""
@@ -74,14 +70,7 @@ class ClassLayout:
 
     def answers(self, codes: NDArray[np.int64]) -> pa.Array:
         """The labels by their codes, null for -1."""
-        if self.are_numbers:
-            values = pa.array([float(label) for label in self.classes], pa.float64())
-        elif isinstance(self.label_type, BooleanType):
-            values = pa.array(self.classes, pa.bool_())
-        elif isinstance(self.label_type, BinaryType):
-            values = pa.array(self.classes, pa.binary())
-        else:
-            values = pa.array([str(label) for label in self.classes], pa.string())
+        values = pa.array(map(self._kind, self.classes), _LABEL_TYPES[self._kind][1])
         return values.take(pa.array(codes, pa.int64(), mask=codes < 0))
 
 
@@ -124,33 +113,13 @@ def with_scores(dataset: Any, model: Model, names: Sequence[str], renamed: Mappi
             raise ParameterError("the name of a new column", got=field.name, hint="drop that column, or rename one")
     if not fields:
         return dataset
-    new_names = {
-        name: renamed.get(name, name) for name in rows.types if name in renamed or name not in renamed.values()
-    }
-    forms = forms_of_schema(model.schema, [new_names[name] for name in rows.vectors if name in new_names])
-    wanted = {*columns_to_read(model.schema, None, None), *(name for name, form in forms.items() if form)}
-    read = [name for name in new_names if new_names[name] in wanted]
-    if not read:
+    used, forms = rows.scored(model.schema, renamed=renamed)
+    if not used:
         raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
-    rows.check_types(read)
-    rows.tell_other_cases(wanted - {*new_names.values()})
-    columns = [new_names[name] for name in read]
-    scorer = _scorer(dumps(model), columns, {name: form for name, form in forms.items() if name in columns}, names)
-    return with_scored_columns(rows, read, scorer, StructType(fields), {field.name: field.name for field in fields})
+    wanted = [bool(name) for name in names]
 
+    def score(snapshot: Snapshot, batch: Any) -> pa.StructArray:
+        return pa.StructArray.from_arrays([*score_columns(snapshot, batch, wanted)], [field.name for field in fields])
 
-def _scorer(data: bytes, columns: list[str], forms: Forms, names: Sequence[str]) -> Any:
-    """The function of the workers, of a structure of these columns; each process loads the model once."""
-    wanted, new = [bool(name) for name in names], [name for name in names if name]
-    digest = hashlib.sha256(data).hexdigest()
-
-    def score(cells: pa.Array) -> pa.Array:
-        os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
-        snapshot = worker_snapshot(digest, ModelBytes(data))
-        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=columns)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
-            return pa.StructArray.from_arrays([*score_columns(snapshot, with_vectors(batch, forms), wanted)], new)
-
-    score.__annotations__ = {"cells": pa.Array, "return": pa.Array}
-    return score
+    new = {field.name: field.name for field in fields}
+    return with_scored_columns(rows, used, forms, model, score, kind=StructType(fields), names=new)

@@ -1,15 +1,13 @@
 """Predictions as columns of a DataFrame, by an Arrow function of the columns that the model needs.
 
 Only these columns go through Python; all others stay where they are, of whatever type, and so does the order of the
-rows. A worker loads a model once and keeps it, by the digest of its bytes.
+rows.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,29 +15,23 @@ import pyarrow as pa
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.axis import kind_of
-from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.formatting import shown
+from tallybayes.formatting import DECIBANS, shown
 from tallybayes.model.model import Model
-from tallybayes.model.saved_model import dumps
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.scored_columns import with_scored_columns
 from tallybayes.spark.tree import on_driver
-from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
-from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
 from tallybayes.tables.table import to_table
 
 __all__ = ["predict"]
 
-_DECIBANS = 10 / np.log(10)  # of a nat
-_TYPES = {"text": "string", "integer": "bigint", "number": "double", "boolean": "boolean", "bytes": "binary"}
-_ARROW = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
+_TYPES = {  # of labels by their kind, in Spark and in Arrow
+    "text": ("string", pa.string()),
+    "integer": ("bigint", pa.int64()),
+    "number": ("double", pa.float64()),
+    "boolean": ("boolean", pa.bool_()),
+    "bytes": ("binary", pa.binary()),
 }
 _NUMBERS = "map<string,double>"
 
@@ -71,18 +63,15 @@ def predict(
     classes = model.classes
     if not classes:
         raise DataError("the model has not learned any row yet")
-    forms = forms_of_schema(model.schema, rows.vectors)
-    needed = {*columns_to_read(model.schema), *(name for name, size in forms.items() if size)}
-    used = [name for name in rows.types if name in needed]
+    used, forms = rows.scored(model.schema)
     if not used:
         raise DataError(f"columns of the model ({', '.join(model.schema.columns_in_use[:5])})", got=list(rows.types))
-    rows.check_types(used)
-    rows.tell_other_cases(columns_to_read(model.schema))
-    label_type = _TYPES[kind_of(classes[0])]
+    label_type, arrow_type = _TYPES[kind_of(classes[0])]
     types = {"prediction": label_type, "probability": "double", "probabilities": _NUMBERS, "explanation": _NUMBERS}
     kind = "struct<" + ", ".join(f"{part}: {types[part]}" for part in wanted) + ">"
+    score = partial(_score, parts=tuple(wanted), label_type=arrow_type)
     with on_driver():
-        return with_scored_columns(rows, used, _scorer(dumps(model), forms, tuple(wanted), label_type), kind, wanted)
+        return with_scored_columns(rows, used, forms, model, score, kind=kind, names=wanted)
 
 
 def _check_names(wanted: Mapping[str, str], rows: SparkRows) -> None:
@@ -94,23 +83,9 @@ def _check_names(wanted: Mapping[str, str], rows: SparkRows) -> None:
         taken.add(name.lower())
 
 
-def _scorer(data: bytes, forms: Forms, parts: tuple[str, ...], label_type: str) -> Callable[[pa.Array], pa.Array]:
-    digest = hashlib.sha256(data).hexdigest()
-
-    def score(cells: pa.Array) -> pa.Array:
-        os.environ["TALLYBAYES_THREADS"] = "1"
-        snapshot = worker_snapshot(digest, ModelBytes(data))
-        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
-            return _score(snapshot, to_table(with_vectors(batch, forms)), parts, _ARROW[label_type])
-
-    score.__annotations__ = {"cells": pa.Array, "return": pa.Array}
-    return score
-
-
-def _score(snapshot: Snapshot, table: Any, parts: tuple[str, ...], label_type: Any) -> pa.Array:
+def _score(snapshot: Snapshot, batch: Any, parts: tuple[str, ...], label_type: Any) -> pa.Array:
     """The columns that are asked for, of a batch."""
+    table = to_table(batch)
     proba = snapshot.proba(table)
     codes = snapshot.posterior.answer_codes(proba)
     answered, classes = codes >= 0, snapshot.classes
@@ -136,7 +111,7 @@ def _explanations(snapshot: Snapshot, table: Any, proba: Floats, codes: Any) -> 
     second = others.argmax(axis=1) if n_classes > 1 else best
     lines = {"": np.broadcast_to(snapshot.scorer.log_prior, proba.shape)} | evidence
     with np.errstate(invalid="ignore"):
-        values = [(part[rows, best] - part[rows, second]) * _DECIBANS for part in lines.values()]
+        values = [(part[rows, best] - part[rows, second]) * DECIBANS for part in lines.values()]
     return _maps(list(lines), np.nan_to_num(np.array(values).T, nan=0.0, posinf=np.inf, neginf=-np.inf))
 
 

@@ -18,8 +18,7 @@ from urllib.request import url2pathname
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import load
-from tallybayes.spark.distributed_change import learn
-from tallybayes.spark.distributed_fit import fit_rows
+from tallybayes.spark.distributed_fit import fit_rows, learn
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.state.options import FitOptions, with_options
 

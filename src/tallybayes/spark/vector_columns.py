@@ -77,8 +77,7 @@ def with_vectors(table: pa.Table | pa.RecordBatch, forms: Forms) -> pa.Table | p
         else:
             matrix = _matrix(name, _parts(table.column(name)), forms[name])
             columns |= {element_name(name, i): pa.array(matrix[i]) for i in range(len(matrix))}
-    kind = pa.RecordBatch if isinstance(table, pa.RecordBatch) else pa.table
-    return pa.RecordBatch.from_pydict(columns) if kind is pa.RecordBatch else pa.table(columns)
+    return type(table).from_pydict(columns)
 
 
 def _parts(column: Any) -> dict[str, Any]:
@@ -95,24 +94,16 @@ def _sizes(parts: Mapping[str, Any]) -> np.ndarray:
 
 
 def _lengths(lists: Any) -> np.ndarray:
-    return np.where(valid_rows(lists), np.diff(_bounds(lists)), 0)
-
-
-def _bounds(lists: Any) -> np.ndarray:
-    return (
-        np.frombuffer(lists.buffers()[1], np.int32, len(lists) + 1, lists.offset * 4)
-        if len(lists)
-        else np.zeros(1, np.int32)
-    )
+    return np.where(valid_rows(lists), np.diff(to_numpy(lists.offsets)), 0)
 
 
 def _elements(parts: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row, element and value of everything that is in the vectors."""
     kinds = to_numpy(parts["type"], null=-1)
     rows, elements, values = [], [], []
-    lengths, starts = _lengths(parts["values"]), _bounds(parts["values"])[:-1]
+    lengths, starts = _lengths(parts["values"]), to_numpy(parts["values"].offsets)[:-1]
     content = to_numpy(parts["values"].values)
-    others, other_starts = to_numpy(parts["indices"].values), _bounds(parts["indices"])[:-1]
+    others, other_starts = to_numpy(parts["indices"].values), to_numpy(parts["indices"].offsets)[:-1]
     for kind in (0, _DENSE):
         places = np.flatnonzero(kinds == kind)
         n = lengths[places]
