@@ -156,13 +156,13 @@ class _SampleSelection:
         if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
             self.kept = self._base = np.arange(n)
             return
-        first = np.flatnonzero(np.append(True, signatures[1:] != signatures[:-1]))
-        rank = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))  # among the rows of the same signature
-        allowed = np.flatnonzero(rank < max(limit // _LETTERS, 1))
+        of_letter = max(limit // _LETTERS, 1)
+        allowed = np.flatnonzero(_number_repeats(signatures) < of_letter)
         within = int(np.searchsorted(np.cumsum(n_tokens[allowed]), _TOKENS, side="right"))
         self._base = allowed[: min(limit, max(_LEAST, within))]
         self._is_full = len(self._base) == limit or len(self._base) < len(allowed)
-        by_class = allowed[np.argsort(codes[allowed], kind="stable")]
+        by_class = np.argsort(codes, kind="stable")
+        by_class = by_class[_number_repeats(signatures[by_class], codes[by_class]) < of_letter]
         start = np.searchsorted(codes[by_class], codes[by_class])  # where the class of a row begins
         tokens = np.concatenate([[0], np.cumsum(n_tokens[by_class])])
         share = 2 * n_classes
@@ -315,6 +315,17 @@ class RowSample:
 def _is_first(hashes: Hashes) -> Booleans:
     """Of rows in order of their hashes, which are the first with theirs."""
     return np.append(np.ones(min(len(hashes), 1), bool), hashes[1:] != hashes[:-1])
+
+
+def _number_repeats(*arrays: NDArray[Any]) -> NDArray[np.int64]:
+    """The number of each row among the neighbouring rows that are equal in these arrays: 0 for the first of them.
+
+    >>> _number_repeats(np.array([3, 3, 3, 7, 3])).tolist()
+    [0, 1, 2, 0, 0]
+    """
+    is_other = np.any([array[1:] != array[:-1] for array in arrays], axis=0)
+    start = np.flatnonzero(np.append(np.ones(min(len(arrays[0]), 1), bool), is_other))
+    return np.arange(len(arrays[0])) - np.repeat(start, np.diff(np.append(start, len(arrays[0]))))
 
 
 def _order(hashes: Hashes, signatures: Hashes) -> NDArray[np.int64]:
