@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tallybayes.model.fit import learn_and_sample
 
 import tallybayes as tb
+from tallybayes.model.fit import learn_and_sample
 from tallybayes.model.model import Model
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample, _SampleSelection

@@ -138,7 +138,7 @@ def _least(values: Any) -> float:
 def _count(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
     """Amounts of tokens, summed as integers if they are integers."""
     if weights is None:
-        tables = dense_tables(bag, codes, n_classes)
+        tables, _ = dense_tables(bag, codes, n_classes)
         if tables is not None:
             return Exact(np.swapaxes(Exact.added([Exact.whole(table) for table in tables]).digits, 0, 1))
     return fractional_sums(bag, codes, n_classes, weights)

@@ -24,16 +24,7 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 from tallybayes.tally.tally import Arrays, check_ends
 
-__all__ = [
-    "CLASS_BITS",
-    "CLASS_MASK",
-    "EntryChange",
-    "EntryStore",
-    "EntryTable",
-    "SlotSums",
-    "entries_from_arrays",
-    "entry_arrays",
-]
+__all__ = ["CLASS_BITS", "CLASS_MASK", "EntryChange", "EntryStore", "EntryTable", "entries_from_arrays", "entry_arrays"]
 
 CLASS_BITS = 24  # an entry is slot << 24 | class: up to 16 million classes
 CLASS_MASK = np.int64(2**CLASS_BITS - 1)
@@ -54,6 +45,12 @@ class EntryTable:
     entries: Slots
     sums: KindSums
     _floats: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_dense(cls, dense: Integers, kind: str) -> EntryTable:
+        """The entries of a dense table (slots, classes) that are not zero."""
+        slot, klass = np.nonzero(dense)
+        return cls(slot << CLASS_BITS | klass, {kind: Exact.whole(dense[slot, klass])})
 
     @property
     def slots(self) -> Slots:
@@ -110,48 +107,6 @@ class EntryTable:
         return EntryTable(entries, {kind: part[kept].trimmed() for kind, part in self.sums.items()})
 
 
-class SlotSums:
-    """The rounded sums of some slots, each kind once it is asked for; a slot without entries, among them -1, has zeros.
-
-    >>> entries, counts = np.array([0, 1 << CLASS_BITS, 1 << CLASS_BITS | 1]), Exact.whole(np.array([2, 5, 1]))
-    >>> sums = SlotSums(EntryTable(entries, {"counts": counts}), 2, np.array([1, -1]))
-    >>> sums.table("counts").tolist(), sums.whole("counts").tolist()
-    ([[5.0, 1.0], [0.0, 0.0]], [6.0, 0.0])
-    """
-
-    def __init__(self, table: EntryTable, n_classes: int, slots: Slots) -> None:
-        self._table, self._shape = table, (len(slots), n_classes)
-        first, end = (np.searchsorted(table.entries, edge << CLASS_BITS) for edge in (slots, slots + 1))
-        self.starts: Integers = np.concatenate([[0], np.cumsum(end - first)])  # of the entries of each slot
-        self.row: Integers = np.repeat(np.arange(len(slots)), end - first)  # the position of the slot of each entry
-        self._entry = np.arange(len(self.row)) + np.repeat(first - self.starts[:-1], end - first)
-        self.classes: Integers32 = (table.entries[self._entry] & CLASS_MASK).astype(np.int32)
-        self._counts: dict[str, Floats] = {}
-        self._wholes: dict[str, Floats] = {}
-
-    def counts(self, kind: str) -> Floats:
-        """The sums of every entry."""
-        if kind not in self._counts:
-            self._counts[kind] = np.asarray(self._table.floats(kind)[self._entry])
-        return self._counts[kind]
-
-    def table(self, kind: str) -> Floats:
-        """The sums by class, (slots, classes)."""
-        result = np.zeros(self._shape)
-        result[self.row, self.classes] = self.counts(kind)
-        return result
-
-    def whole(self, kind: str) -> Floats:
-        """The sums over the classes, (slots,), added in the order of the classes."""
-        if kind not in self._wholes:
-            self._wholes[kind] = self.summed(self.counts(kind))
-        return self._wholes[kind]
-
-    def summed(self, counts: Floats) -> Floats:
-        """Values of entries summed up for each slot, in the order of the classes."""
-        return np.asarray(np.bincount(self.row, counts, self._shape[0]), np.float64)
-
-
 @dataclass(frozen=True, eq=False)
 class EntryChange:
     """Some entries in ascending order, with their sums before and after a change."""
@@ -179,25 +134,25 @@ class EntryStore:
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
 
-    def __init__(self, n_classes: int, kinds: Sequence[str], table: EntryTable | None = None) -> None:
+    def __init__(
+        self, n_classes: int, kinds: Sequence[str], table: EntryTable | None = None, *, dense: Integers | None = None
+    ) -> None:
         self.n_classes, self.kinds = n_classes, tuple(kinds)
-        if table is None:
+        if table is None and dense is None:
             table = EntryTable(np.zeros(0, np.int64), {kind: Exact.zeros(0) for kind in kinds})
-        self._state: tuple[EntryTable, dict[int, tuple[int, ...]]] | None = (table, {})  # None: in the open table only
-        self._room: Integers | None = None  # the open table (slots, classes), with room for more slots
-        self._n_open = 0  # slots of the open table that are in use
+        self._state: tuple[EntryTable, dict[int, tuple[int, ...]]] | None = None if table is None else (table, {})
+        self._dense = dense  # (slots, classes) of the one kind; where there is a table too, both are equal
+        self._room: Integers | None = None  # the open table, of which `_dense` is the part in use
         self._usage: tuple[Integers32, int] | None = None  # entries per slot, slots that have any
 
     # Reading
 
     def _latest(self) -> tuple[EntryTable, dict[int, tuple[int, ...]]]:
-        """The entries and the overlay of later sums; an open table is turned into entries."""
-        state, dense = self._state, self.open_counts()
+        """The entries and the overlay of later sums; a dense table is turned into entries."""
+        state = self._state
         if state is None:
-            assert dense is not None
-            slot, klass = np.nonzero(dense)
-            table = EntryTable(slot << CLASS_BITS | klass, {self.kinds[0]: Exact.whole(dense[slot, klass])})
-            self._state = state = (table, {})
+            assert self._dense is not None
+            self._state = state = (EntryTable.of_dense(self._dense, self.kinds[0]), {})
         return state
 
     def table(self) -> EntryTable:
@@ -212,7 +167,7 @@ class EntryStore:
 
     def _used(self) -> tuple[Integers32, int]:
         if self._usage is None:
-            dense = self.open_counts()
+            dense = self._dense
             if dense is not None:
                 live = (dense != 0).sum(axis=1, dtype=np.int32)
             else:
@@ -233,27 +188,47 @@ class EntryStore:
     def has(self, slots: Indices) -> Booleans:
         """Which slots have entries; -1 has none."""
         live, n_in_use = self._used()
-        inside = np.asarray((slots >= 0) & (slots < len(live)))
-        if n_in_use < len(live):
-            inside[inside] = live[slots[inside]] > 0
-        return inside
+        if n_in_use == len(live):
+            return np.asarray((slots >= 0) & (slots < len(live)))
+        inside = (slots >= 0) & (slots < len(live))
+        return np.asarray(inside & (live[np.where(inside, slots, 0)] > 0))
 
     def rows(self, kind: str, slots: Slots) -> Floats:
         """Rounded sums (slots, classes); zeros for slots without entries, among them -1."""
         check_budget(len(slots), self.n_classes, "values")
-        dense = self.open_counts()
-        if dense is not None:
-            result = np.zeros((len(slots), self.n_classes))
-            known = (slots >= 0) & (slots < len(dense))
-            result[known] = dense[slots[known]]
-            return result
+        dense = self._dense
+        if dense is None:
+            return self.tables(slots, (kind,))[kind]
+        known = (slots >= 0) & (slots < len(dense))
+        if known.all():
+            return dense[slots].astype(np.float64)
+        result = np.zeros((len(slots), self.n_classes))
+        result[known] = dense[slots[known]]
+        return result
+
+    def tables(self, slots: Slots, kinds: Sequence[str] | None = None) -> dict[str, Floats]:
+        """The same of several kinds, without folding the overlay for a few slots."""
         if len(slots) > _MANY:
             self.table()
         table, overlay = self._latest()
-        result = SlotSums(table, self.n_classes, slots).table(kind)
-        if late := self._late(overlay, slots):
-            number, unit = self.kinds.index(kind), _UNITS.get(kind, 1.0)
-            result.reshape(-1)[[at for at, _ in late]] = [latest[number] * unit for _, latest in late]
+        first = np.searchsorted(table.entries, slots << CLASS_BITS)
+        if overlay or len(slots) <= _MANY:
+            length = np.where(slots >= 0, np.searchsorted(table.entries, (slots + 1) << CLASS_BITS) - first, 0)
+        else:  # one look at all slots is quicker than a second search
+            live = np.append(self.live, 0)
+            length = live[np.where((slots >= 0) & (slots < len(live)), slots, -1)]
+        row = np.repeat(np.arange(len(slots)), length)
+        entry = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
+        place = row * self.n_classes + (table.entries[entry] & CLASS_MASK)
+        late = self._late(overlay, slots)
+        result = {}
+        for kind in self.kinds if kinds is None else kinds:
+            sums = np.zeros(len(slots) * self.n_classes)
+            sums[place] = table.floats(kind)[entry]
+            if late:
+                number, unit = self.kinds.index(kind), _UNITS.get(kind, 1.0)
+                sums[[at for at, _ in late]] = [latest[number] * unit for _, latest in late]
+            result[kind] = sums.reshape(len(slots), self.n_classes)
         return result
 
     def _late(self, overlay: dict[int, tuple[int, ...]], slots: Slots) -> list[tuple[int, tuple[int, ...]]]:
@@ -272,13 +247,19 @@ class EntryStore:
             for row in row_of.get(entry >> CLASS_BITS, ())
         ]
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: an open table is closed, because its two arrays share memory."""
+        return self.copy().__dict__
+
     # Changing
 
     def copy(self) -> EntryStore:
         """A store with the same sums that can be changed independently; arrays that never change are shared."""
-        result = EntryStore(self.n_classes, self.kinds)
-        result._state = None if self._state is None else (self._state[0], dict(self._state[1]))
-        result._room, result._n_open = None if self._room is None else self._room.copy(), self._n_open
+        result = EntryStore(self.n_classes, self.kinds, dense=self._dense)
+        if self._state is not None:
+            result._state = (self._state[0], dict(self._state[1]))
+        if self._room is not None and self._dense is not None:
+            result._dense = self._dense.copy()
         if self._usage is not None:
             result._usage = (self._usage[0].copy(), self._usage[1])
         return result
@@ -312,7 +293,7 @@ class EntryStore:
         entries, after = change.entries, {kind: part.trimmed() for kind, part in change.after.items()}
         slots = self._account(change)
         table, overlay = self._latest()
-        self._room = None
+        self._dense = self._room = None
         are_integers = all(part.is_whole for part in (*after.values(), *table.sums.values()))
         if are_integers and len(entries) * _SMALL < len(table.entries) + len(overlay):
             columns = (after[kind].digits[:, 0].tolist() for kind in self.kinds)
@@ -344,17 +325,24 @@ class EntryStore:
 
     def open_counts(self) -> Integers | None:
         """The open table (slots, classes), to be read until the next change; None if it is not open."""
-        return None if self._room is None else self._room[: self._n_open]
+        return self._dense if self._room is not None else None
 
     def open_table(self, n_slots: int) -> Integers:
         """The sums as a dense table (slots, classes) that the caller may change; only for one kind, of integers."""
-        if self._room is None or len(self._room) < n_slots:
-            table = self.table()
+        dense = self._dense
+        if self._room is None or dense is None or len(self._room) < n_slots:
             room = np.zeros((n_slots + n_slots // 2 + 64, self.n_classes), np.int64)
-            room[table.slots, table.classes] = table.sums[self.kinds[0]].digits[:, 0]
-            self._room = room
-        self._n_open, self._state = n_slots, None
-        return self._room[: self._n_open]
+            if dense is not None:
+                room[: len(dense)] = dense
+            else:
+                table = self.table()
+                room[table.slots, table.classes] = table.sums[self.kinds[0]].digits[:, 0]
+            self._room, self._dense = room, room[:n_slots]
+        elif len(dense) < n_slots:
+            self._dense = self._room[:n_slots]
+        self._state = None
+        assert self._dense is not None
+        return self._dense
 
     def count_first(self, slot: int) -> bool:
         """Note that the caller of `open_table` has counted the first of an entry; whether it is the slot's first."""

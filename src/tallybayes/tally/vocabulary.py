@@ -18,16 +18,7 @@ from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
-from tallybayes.tally.entry_store import (
-    CLASS_BITS,
-    CLASS_MASK,
-    EntryChange,
-    EntryStore,
-    EntryTable,
-    KindSums,
-    Slots,
-    SlotSums,
-)
+from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryChange, EntryStore, EntryTable, KindSums, Slots
 from tallybayes.tally.exact import Exact, check_counts
 from tallybayes.tally.key_index import POOLED, KeyIndex, LexiconIndex, TokenIndex, in_order
 from tallybayes.tally.tally import Commit
@@ -42,7 +33,7 @@ _KEPT = 0.8  # the share of the limit that keeps its names, so that not every do
 class Vocabulary:
     """Exact sums per (token, class).
 
-    >>> words = Vocabulary.of_places(["cash", "lunch"], np.array([0, 3]), Exact.whole(np.array([2, 5])), 2)
+    >>> words = Vocabulary.of_dense(["cash", "lunch"], np.array([[2, 0], [0, 5]]))
     >>> words.rows("amounts", words.index.find(["lunch", "dinner"])).tolist(), words.n_keys
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
@@ -60,6 +51,15 @@ class Vocabulary:
     def empty(cls, index: TokenIndex, n_classes: int, kinds: Sequence[str]) -> Vocabulary:
         """No tokens yet."""
         return cls(index, EntryStore(n_classes, kinds), {kind: Exact.zeros(n_classes) for kind in kinds})
+
+    @classmethod
+    def of_dense(cls, keys: Sequence[Key], table: Integers) -> Vocabulary:
+        """A bag's integer amounts from a dense table (keys, classes), which is kept until entries are needed."""
+        used = np.flatnonzero(table.any(axis=1))
+        if len(used) < len(table):
+            table, keys = table[used], _keys_at(keys, used)
+        store = EntryStore(table.shape[1], BAG_KINDS, dense=table)
+        return cls(KeyIndex(keys), store, {"amounts": Exact.whole(table).sum(axis=0)})
 
     @classmethod
     def of_places(cls, keys: Sequence[Key], places: Slots, amounts: Exact, n_classes: int) -> Vocabulary:
@@ -108,10 +108,6 @@ class Vocabulary:
     def rows(self, kind: str, slots: Slots) -> Floats:
         """Rounded sums (slots, classes); zeros where a slot is -1."""
         return self.store.rows(self.kind(kind), slots)
-
-    def sums_of(self, slots: Slots) -> SlotSums:
-        """The rounded sums of some slots, to be read in several ways."""
-        return SlotSums(self.store.table(), self.n_classes, slots)
 
     def named(self) -> Slots:
         """The slots that have counts and a name: all but that of the pooled tokens."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Integers, Weights
-from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import DataError
@@ -40,26 +39,26 @@ def collapse_repeated(bag: Bag, codes: Codes32, n_classes: int, weights: Weights
     place = np.where(codes >= 0, bag.rows.astype(np.int64) * n_classes + codes, n_bags * n_classes)
     times = np.bincount(place, minlength=n_bags * n_classes + 1)[:-1]
     there = np.flatnonzero(times)
-    bags = Bag(bag.indptr, bag.indices, bag.amounts, bag.keys).take(there // max(n_classes, 1))
-    return bags, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
+    distinct = Bag(bag.indptr, bag.indices, bag.amounts, bag.keys).take(there // max(n_classes, 1))
+    return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
 def count_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Vocabulary, Counts]:
     """Total amount of every token in every class, and bags by length, rounded up."""
+    n_entries = len(bag.keys) * n_classes
+    if weights is None and n_entries <= min(DENSE, len(bag.indices) * 4):
+        tables, lengths = dense_tables(bag, codes, n_classes)
+        if tables is not None:
+            for table in tables[1:]:
+                tables[0] += table
+            return Vocabulary.of_dense(bag.keys, tables[0]), lengths_by_class(name, lengths, codes, n_classes, None)
     tokens = Vocabulary.of_places(bag.keys, *count_places(bag, codes, n_classes, weights), n_classes)
     return tokens, lengths_by_class(name, _lengths(bag), codes, n_classes, weights)
 
 
 def count_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
-    """The amounts at sorted places `token number * n_classes + class`."""
-    n_places = len(bag.keys) * n_classes
-    if weights is None and n_places <= min(DENSE, len(bag.indices) * 4):
-        tables = dense_tables(bag, codes, n_classes)
-        if tables is not None:
-            table = sum(tables[1:], start=tables[0]).ravel()
-            place = np.flatnonzero(table)
-            return place, Exact.whole(table[place])
-    elif weights is None:
+    """The same as sorted places `token number * n_classes + class`, and the amount at each."""
+    if weights is None:
         arguments = (bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys))
         parts = in_threads(lambda start, stop: kernels.active.count_bags(*arguments, start, stop), len(codes))
         if len(parts) == 1 and parts[0] is not None:
@@ -67,7 +66,7 @@ def count_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> 
         if all(part is not None for part in parts):
             place, group = np.unique(np.concatenate([places for places, _ in parts]), return_inverse=True)
             return place, Exact.whole(np.concatenate([amounts for _, amounts in parts])).grouped(group, len(place))
-    if n_places <= DENSE:
+    if len(bag.keys) * n_classes <= DENSE:
         amounts = fractional_sums(bag, codes, n_classes, weights)
         token, klass = np.nonzero(amounts.nonzero().T)
         return token * n_classes + klass, amounts[klass, token]
@@ -79,13 +78,13 @@ def count_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> 
     return place, Exact.summed(amount[kept], group, len(place), weights=entry_weights)
 
 
-def dense_tables(bag: Bag, codes: Codes32, n_classes: int) -> list[Integers] | None:
-    """Tables (tokens, classes) of ranges of rows; None if amounts are not integers."""
+def dense_tables(bag: Bag, codes: Codes32, n_classes: int) -> tuple[list[Integers] | None, Floats]:
+    """Tables (tokens, classes) of ranges of rows, None if amounts are not integers; and the total of every row."""
     lengths = np.empty(len(codes))
     arguments = (bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), lengths)
     parts = in_threads(lambda start, stop: kernels.active.count_bags_dense(*arguments, start, stop), len(codes))
     tables = [part for part in parts if part is not None]
-    return tables if len(tables) == len(parts) else None
+    return tables if len(tables) == len(parts) else None, lengths
 
 
 def check_products(name: str, bag: Bag, weights: Weights) -> None:
@@ -131,10 +130,17 @@ def add_columns(parts: list[Counts], n_classes: int) -> Counts:
 def _lengths(bag: Bag) -> Floats:
     """The total amount of every bag, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
-    if bag.amounts is not None:
+    if (amounts := bag.amounts) is not None:
         filled = np.flatnonzero(length)
-        amounts = bag.amounts[: int(bag.indptr[-1])]
-        length[filled] = np.add.reduceat(amounts, bag.indptr[filled], dtype=np.float64)
+        first = bag.indptr[filled]
+
+        def add_up(start: int, stop: int) -> None:
+            end = int(first[stop]) if stop < len(first) else int(bag.indptr[-1])
+            part = amounts[int(first[start]) : end] if stop > start else amounts[:0]
+            if stop > start:
+                length[filled[start:stop]] = np.add.reduceat(part, first[start:stop] - first[start], dtype=np.float64)
+
+        in_threads(add_up, len(filled))
         length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
     return length
 
@@ -143,8 +149,11 @@ def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: i
     """Bags by length, given the length of each."""
     kept = np.flatnonzero(codes >= 0)
     size = length[kept].astype(np.int64)
-    sizes, number = distinct_numbers(size, int(size.max(initial=-1)) + 1)
-    place, group = distinct_numbers(number * np.int64(n_classes) + codes[kept], len(sizes) * n_classes)
+    if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= DENSE:
+        table = np.bincount(size * n_classes + codes[kept], minlength=(size.max(initial=-1) + 1) * n_classes)
+        sizes = range(len(table) // n_classes)
+        return Counts.of_table((name,), [sizes], Exact.whole(table.reshape(-1, n_classes)))
+    keys, position = np.unique(size, return_inverse=True)
+    place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
     values = np.ones(len(kept)) if weights is None else weights[kept]
-    amounts = Exact.summed(values, group.astype(np.int64), len(place))
-    return Counts.of_places(name, sizes.tolist(), place, amounts, n_classes)
+    return Counts.of_places(name, keys.tolist(), place, Exact.summed(values, group, len(place)), n_classes)

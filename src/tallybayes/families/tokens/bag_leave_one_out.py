@@ -23,7 +23,7 @@ from tallybayes.families.shrinkage import by_group
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_weights import TokenWeights, integer_amounts
 from tallybayes.tally import Vocabulary
-from tallybayes.tally.entry_store import SlotSums
+from tallybayes.tally.slot_sums import SlotSums
 
 __all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
 
@@ -164,7 +164,7 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     used, indices = distinct_numbers(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
-    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.sums_of(used), logs)
+    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, SlotSums(words.store, used), logs)
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
     used_factor = None if factor is None else factor[used]
     left.scores(column, used_factor, 0, 0)  # fills what all threads need

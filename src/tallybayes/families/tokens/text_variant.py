@@ -39,6 +39,7 @@ from tallybayes.families.tokens.bag_leave_one_out import LeaveOneOutBags
 from tallybayes.families.tokens.token_options import KIND_OF, TokenOptions
 from tallybayes.families.tokens.token_weights import TokenWeights, integer_amounts
 from tallybayes.tally import TokenTally, Vocabulary
+from tallybayes.tally.slot_sums import SlotSums
 
 __all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "ScoringCandidate", "VariantChoice", "VariantEvaluation", "choose"]
 
@@ -310,6 +311,6 @@ class VariantEvaluation:
             used, indices = distinct_numbers(self._bag.indices[kept], len(self._slots))
             scored_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
             bag, slots = Bag(scored_ends, indices, counts[kept], ()), self._slots[used]
-            sums = words, self._n_rows, bag, self._every_code, self._every_weight, words.sums_of(slots), logs
+            sums = words, self._n_rows, bag, self._every_code, self._every_weight, SlotSums(words.store, slots), logs
             self._scored[key] = _Scored(words, slots, LeaveOneOutBags(*sums))
         return self._scored[key]

@@ -244,7 +244,16 @@ class TokenWeights:
 
     def bind(self, bag: Bag) -> Score:
         """Get ready to score bags."""
-        return self.bind_known(self.known(bag))
+        bag, index = bag.expanded(), self.words.index
+        if index.lexicon is not None or len(bag.indices) < len(bag.keys):
+            return self.bind_known(self.known(bag))
+        table, slots = self._table, index.find(bag.keys)  # of a matrix each key is looked up once, not each entry
+        slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
+        weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
+        if not self.is_presence:
+            return score_bags(bag, bag.indices, bag.amounts, weights)
+        amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)
+        return score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
 
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""
