@@ -11,9 +11,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, islice
+from operator import xor
 from typing import IO, Any
 
 import pyarrow as pa
@@ -28,6 +30,7 @@ __all__ = ["LONGEST_LINE", "CsvBlocks", "UnusualLines"]
 
 LONGEST_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 
+_LINES = 100  # read before it is checked whether one of them is too long
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]  # fewer than DuckDB takes for them
 
 
@@ -66,12 +69,19 @@ class CsvBlocks:
                 yield batch
 
     def first(self, n_rows: int) -> Any:
-        """The first rows as text; None if there are none."""
-        parts: list[Any] = []
-        with closing(self.batches(self.text.names)) as batches:
-            while sum(map(len, parts)) < n_rows and (batch := next(batches, None)) is not None:
-                parts.append(batch)
-        return pa.Table.from_batches(parts).slice(0, n_rows) if parts else None
+        """The first rows as text; None if there are none, or blank lines among them."""
+        with self._opened() as (file, row_end):
+            lines = _lines(file, n_rows)
+            open_after = list(accumulate(map(self._has_odd_quotes, lines), xor))  # whether a line ends within quotes
+            n_lines, is_open = len(lines) - sum(open_after), bool(open_after and open_after[-1])
+            while n_lines < n_rows and (line := _line(file)):
+                lines.append(line)
+                is_open ^= self._has_odd_quotes(line)
+                n_lines += not is_open
+        if not lines:
+            return None
+        end, batch = self._read(self.text.names, {}, b"".join(lines))
+        return batch if batch.num_rows == n_lines and (not row_end or end in (row_end, b"")) else None
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[IO[bytes], bytes]]:
@@ -153,6 +163,16 @@ def _line(file: IO[bytes]) -> bytes:
     if len(line) > LONGEST_LINE + 1:
         raise UnusualLines("a long line")
     return line
+
+
+def _lines(file: IO[bytes], n: int) -> list[bytes]:
+    """The next lines, at most n; some at a time, so that long ones do not fill the memory."""
+    following, lines = iter(partial(file.readline, LONGEST_LINE + 2), b""), list[bytes]()
+    while len(lines) < n and (some := list(islice(following, min(_LINES, n - len(lines))))):
+        if max(map(len, some)) > LONGEST_LINE + 1:
+            raise UnusualLines("a long line")
+        lines += some
+    return lines
 
 
 def _whole_lines(file: IO[bytes], n_bytes: int) -> bytes:

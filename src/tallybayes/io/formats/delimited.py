@@ -146,27 +146,19 @@ class Delimited(DuckDBFormat):
         yield from self.tables_after(n_rows, columns, keep=keep, bad=bad)
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
-        """The first rows, from a copy of the first lines if these are enough."""
-        text = self.text
-        n_before = text.skip - text.dialect.skip + int(text.header)
-        for n_lines in (n, n + n // 10):  # some lines may be blank, or no rows
-            if (head := text.head(n_before + n_lines)) is None:
-                break
-            self.text = head
-            try:
-                with contextlib.suppress(TallyError):
-                    if (rows := self._read_first_rows(n, skip_bad)).num_rows == n:
-                        return rows
-            finally:
-                self.text = text
-        return self._read_first_rows(n, skip_bad)
-
-    def _read_first_rows(self, n: int, skip_bad: bool) -> Any:
-        """The first rows: by Arrow if their lines are usual, else by DuckDB."""
+        """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
         with contextlib.suppress(pa.ArrowException, OSError):
             if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
                 self.row_bytes = max(first.nbytes / max(first.num_rows, 1), 1.0)
-                return first
+                return pa.Table.from_batches([first])
+        if (head := self.text.head(n + n // 10)) is not None:  # some lines may be blank, or no rows
+            text, self.text = self.text, head
+            try:
+                with contextlib.suppress(TallyError):
+                    if (rows := super()._first_rows(n, skip_bad)).num_rows == n:
+                        return rows
+            finally:
+                self.text = text
         return super()._first_rows(n, skip_bad)
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
