@@ -56,6 +56,8 @@ def test_metrics_equal_those_of_scikit_learn(n_classes):
     assert one.prior_log_loss == pytest.approx(prior, rel=1e-12)
     areas = [metrics.roc_auc_score([a == label for a in labels], p[:, c]) for c, label in enumerate(classes)]
     assert [one.auc_of(label) for label in classes] == pytest.approx(areas, rel=1e-12)
+    if len(classes) == 2:
+        assert one.auc_of(None) == one.auc_of(classes[1])
     assert [row["auc"] for row in one.per_class()] == pytest.approx(areas, rel=1e-12)
     whole = areas[1] if n_classes == 2 else metrics.roc_auc_score(labels, p, multi_class="ovr", labels=classes)
     assert one.auc == pytest.approx(whole, rel=1e-12)

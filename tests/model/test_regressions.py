@@ -109,6 +109,13 @@ def test_models_without_classes(family, value, smoothing):
     assert np.isfinite(empty_bags.log_score([{"w": ["a"]}])).all()
 
 
+@pytest.mark.parametrize("family", ["text:counts,k=0", "text:presence,k=0"])
+def test_evidence_of_text_with_maximum_likelihood_is_refused_as_for_other_families(family):
+    data = {"t": ["cheap pills", "lunch at noon"] * 3, "y": ["spam", "ham"] * 3}
+    with pytest.raises(UnsupportedError, match="column 't': expected smoothing above 0"):
+        tb.fit(data, label="y", families={"t": family}, column_weights=None).log_evidence()
+
+
 def test_counts_are_checked_in_the_first_batch_too():
     for family in ("categorical", "bernoulli", "gaussian", "histogram"):
         with pytest.raises(CountError):

@@ -237,10 +237,11 @@ class Evaluation(ResultView):
         return float(mean_auc([np.array([ranked.auc()]) for ranked in by_class.values()])[0])
 
     def auc_of(self, positive: Any) -> float:
-        """The area under the ROC curve of one class against the rest."""
+        """The area under the ROC curve of one class against the rest; None: of the second of two classes."""
         scores = self.scores()
-        by_class = rank_rows(scores, [scores.classes[scores.place_of(positive)]])
-        return by_class[positive].auc() if by_class else float("nan")
+        label = scores.classes[scores.place_of(positive)]
+        by_class = rank_rows(scores, [label])
+        return by_class[label].auc() if by_class else float("nan")
 
     @property
     def average_precision(self) -> float:

@@ -67,7 +67,7 @@ def log_evidence(state: ModelState) -> dict[str, float]:
     for tally in state.statistics.aligned(state.statistics.in_use()).blocks.values():
         for name in tally.features:
             family, k = state.schema.families[name], state.settings.smoothing_of(name)
-            if k == 0:
+            if 0 in (k, family.own_smoothing):
                 got = Described("maximum likelihood, which has no prior")
                 raise UnsupportedError("smoothing above 0", got=got, column=name)
             part = tally.only((name,))
