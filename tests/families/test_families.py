@@ -119,7 +119,7 @@ def test_flags_and_categories_add_up_to_one(smoothing):
 
 @pytest.mark.parametrize("smoothing", [0, "auto"])
 def test_histogram_cells_add_up_to_one(smoothing):
-    from tallybayes.tally.grid import lowest_value
+    from tallybayes.tally.histogram_grid import lowest_value
 
     rng = np.random.default_rng(0)
     for size in (5, 50, 5000):

@@ -8,7 +8,7 @@ from pets import csv_file
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.io.formats import csv_blocks, delimited, duckdb_format
 from tallybayes.tables.source import BadRows
-from tallybayes.tally.grid import LIMIT
+from tallybayes.tally.histogram_grid import LIMIT
 
 
 def wide_csv(n_rows, n_columns, bad_cell=None):

@@ -1,12 +1,12 @@
 """A family for each column, proposed from the data with a reason that users can read and overrule.
 
 booleans, and numbers that are only 0 and 1   bernoulli
-numbers                                       histogram (or the family given by `numeric=`)
+numbers, whole ones too                       histogram (or the family given by `numeric=`); poisson only if asked for
 text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
-dates and times                               none of its own: its parts have (`columns/date_inference.py`)
+dates and times                               none: their parts are columns with families (`columns/date_inference.py`)
 identifiers                                   none: the column is excluded
 """
 

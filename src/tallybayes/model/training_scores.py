@@ -46,8 +46,8 @@ __all__ = ["log_proba_of_training_rows", "order_rows_for_folds"]
 
 _FOLDS = 5
 _CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
-_ROWS = 3000  # scored in all deals: the temperature of that many rows hardly depends on the folds
-_MOST_DEALS = 10  # deals
+_ROWS = 3000  # scored in every division into folds: the temperature of that many rows hardly depends on the folds
+_MOST_DEALS = 10  # divisions of few rows into folds, whose scores are averaged
 
 
 def log_proba_of_training_rows(

@@ -1,4 +1,7 @@
-"""Near copies of a text in one fold: a form letter that is held out has no copies among the rows that are learned."""
+"""Near copies of a text in one fold, so that a held-out form letter has no copy among the rows that are learned.
+
+Which texts are near copies is decided by MinHash: the kernel `sign_bags` (`kernels/reference/hash_rows.py`).
+"""
 
 from __future__ import annotations
 

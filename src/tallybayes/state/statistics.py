@@ -75,7 +75,11 @@ class SufficientStatistics:
         return SufficientStatistics(list(self.labels), (self.class_rows - class_rows).trimmed(), blocks)
 
     def in_use(self) -> list[Any]:
-        """The labels that have rows."""
+        """The labels that have rows.
+
+        A label whose rows were all forgotten stays in `labels` with a count of 0: it is no class of the model, and is
+        not saved.
+        """
         if self.class_rows.all_nonzero():
             return list(self.labels)
         return [label for label, here in zip(self.labels, self.class_rows.nonzero(), strict=True) if here]

@@ -13,7 +13,7 @@ from tallybayes.tally.cell_pair_counts import CellPairCounts
 from tallybayes.tally.class_sums import Sums
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact
-from tallybayes.tally.grid import Grid
+from tallybayes.tally.histogram_grid import Grid
 from tallybayes.tally.tally import Tally
 from tallybayes.tally.token_tally import TokenTally
 from tallybayes.tally.vocabulary import Vocabulary

@@ -33,13 +33,15 @@ __all__ = ["EvidenceLines", "FittedWeights", "Kind", "centre_evidence", "fit_wei
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
-LogLoss = tuple[float, Floats, Floats, Floats, Floats]  # and its slopes
+LogLoss = tuple[float, Floats, Floats, Floats, Floats]  # and its gradient by weights, slopes, tables, row scores
 
-_STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
-_OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
+_WEIGHT_PENALTY = (
+    10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
+)
+_OFFSET_PENALTY = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
 # The same for a class of which more rows were sampled than its share, relative to the factor of their weights: such
 # rows weigh little together, but they are all there. Of 2 to 48, on two simulated normal columns, 1:1000 and 1:10,000.
-_RARE_OFFSETS = 4.0
+_RARE_OFFSET_PENALTY = 4.0
 _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near
@@ -159,7 +161,7 @@ def fit_weights(
     problem = _Problem(kind, rows)
     variables = problem.start if start is None else problem.start_at(start)
     is_near = start is not None and has_same_rows
-    strengths = start.strengths if start is not None and is_near else (_STRENGTH, 3 * _STRENGTH)
+    strengths = start.strengths if start is not None and is_near else (_WEIGHT_PENALTY, 3 * _WEIGHT_PENALTY)
     n_rounds = 0 if not problem.has_strengths else _MORE_ROUNDS if is_near else _ROUNDS
     for _ in range(n_rounds):
         variables = problem.minimum(variables, strengths, _ROUGH)
@@ -193,7 +195,7 @@ class _Problem:
             self._cells, n_cells = np.where(rows.cells < 0, rows.n_cells, rows.cells).astype(np.int32), rows.n_cells
         self._tables = np.zeros((self._n_classes, n_cells + 1))  # the last is of a missing cell, and stays 0
         factors = np.ones(self._n_classes) if rows.class_factors is None else rows.class_factors
-        self._of_offsets = np.minimum(_OFFSETS, _RARE_OFFSETS * factors)
+        self._of_offsets = np.minimum(_OFFSET_PENALTY, _RARE_OFFSET_PENALTY * factors)
         self._curvature: Floats | None = None
         self._last: tuple[Floats, LogLoss] | None = None  # the last variables, and their log loss
         ends = np.cumsum([n_weights, 1, *(self._n_classes * n for n in (1, len(self._values), n_cells))]).tolist()
@@ -236,7 +238,7 @@ class _Problem:
             result[tables] = fit.tables.T.ravel()
         return result
 
-    def solution(self, variables: Floats, strengths: Strengths = (_STRENGTH, _STRENGTH)) -> FittedWeights:
+    def solution(self, variables: Floats, strengths: Strengths = (_WEIGHT_PENALTY, _WEIGHT_PENALTY)) -> FittedWeights:
         """The variables as weights by line and class."""
         by_number, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes
@@ -279,8 +281,8 @@ class _Problem:
         variance, result = self._variance(variables), np.ones(len(variables))
         by_weight = np.einsum("cn,cjn,cjn->cj", variance, self._evidence, self._evidence)
         n_weights = weights.stop - weights.start
-        result[weights] = self._by_variable(by_weight) + _STRENGTH
-        result[temperature] = _STRENGTH * (n_weights + 1)
+        result[weights] = self._by_variable(by_weight) + _WEIGHT_PENALTY
+        result[temperature] = _WEIGHT_PENALTY * (n_weights + 1)
         result[offsets] = variance.sum(axis=1) + self._of_offsets
         result[slopes] = (variance @ (self._values**2).T).ravel()
         result[tables] = self._by_cell(variance).ravel()
@@ -292,7 +294,7 @@ class _Problem:
         return np.asarray(np.bincount(self._number.ravel(), by_weight.ravel(), minlength=n_weights), np.float64)
 
     def _log_loss(self, variables: Floats) -> LogLoss:
-        """The log loss, and its slopes by weight, by slope, by entry of a table and by score of the rows.
+        """The log loss, and its gradient by weights, slopes, entries of tables and scores of the rows.
 
         Kept for the last variables: the search goes on there with other strengths, which are no part of it.
         """
@@ -318,12 +320,12 @@ class _Problem:
         weights, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         loss, by_weight, by_slope, by_cell, errors = self._log_loss(variables)
         gap, far = weights - temperature, temperature - 1.0
-        penalty = _STRENGTH * (gap @ gap + far @ far) + offsets @ (self._of_offsets * offsets)
+        penalty = _WEIGHT_PENALTY * (gap @ gap + far @ far) + offsets @ (self._of_offsets * offsets)
         penalty += strengths[0] * (slopes @ slopes) + strengths[1] * (tables @ tables)
         gradient = np.concatenate(
             [
-                self._by_variable(by_weight) + _STRENGTH * gap,
-                _STRENGTH * far - _STRENGTH * gap.sum(),
+                self._by_variable(by_weight) + _WEIGHT_PENALTY * gap,
+                _WEIGHT_PENALTY * far - _WEIGHT_PENALTY * gap.sum(),
                 errors.sum(axis=1) + self._of_offsets * offsets,
                 by_slope.ravel() + strengths[0] * slopes,
                 by_cell[:, :-1].ravel() + strengths[1] * tables,

@@ -1,7 +1,7 @@
 """Real numbers of any distribution: the average over all ways to bin them.
 
-Values are counted on a fine grid (`tallybayes.tally.grid`). For scoring, the cells in use are gathered into at most
-128 buckets of about equal count; every partition of the buckets into runs is weighted by its evidence, and
+Values are counted on a fine grid (`tallybayes.tally.histogram_grid`). For scoring, the cells in use are gathered into
+at most 128 buckets of about equal count; every partition of the buckets into runs is weighted by its evidence, and
 P(class | bucket) is averaged over all of them (`tallybayes.kernels.reference.average_binnings`). By Bayes' rule
 
     P(cell | c) = P(bucket) / cells in the bucket * P(c | bucket) / sum over buckets of P(b) P(c | b)
@@ -42,7 +42,7 @@ from tallybayes.families.numbers.histogram_predictive import (
     predictive_at,
 )
 from tallybayes.tally import Exact, Grid
-from tallybayes.tally.grid import LIMIT
+from tallybayes.tally.histogram_grid import LIMIT
 
 __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior", "PendingRows"]
 

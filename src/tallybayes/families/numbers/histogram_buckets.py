@@ -19,7 +19,7 @@ from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Lines, Values, never_learned, score_discrete, with_marks
 from tallybayes.kernels.binning_runs import shares_at
 from tallybayes.tally import Grid
-from tallybayes.tally.grid import lowest_value
+from tallybayes.tally.histogram_grid import lowest_value
 
 __all__ = [
     "FixedBinning",

@@ -28,7 +28,7 @@ from tallybayes.families.numbers.histogram_buckets import (
 )
 from tallybayes.families.predictive import Correction, Floats, Steps, weight_lines
 from tallybayes.tally import Grid
-from tallybayes.tally.grid import lowest_value
+from tallybayes.tally.histogram_grid import lowest_value
 
 __all__ = ["HistogramPredictive", "average_predictive", "frequency_predictive", "predictive_at"]
 

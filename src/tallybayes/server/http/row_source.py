@@ -16,9 +16,9 @@ from tallybayes.server.http.service import check_stop
 from tallybayes.tables.source import Kind, Source
 from tallybayes.tables.table import RowOrigin, Table, to_table
 
-__all__ = ["INTERVAL_COST", "MAX_CELLS", "LimitedSource", "RowLimit", "RowPieces"]
+__all__ = ["INTERVAL_COST", "MAX_ANSWER_NUMBERS", "LimitedSource", "RowLimit", "RowPieces"]
 
-MAX_CELLS = 10_000_000  # of an answer: 80 MB of numbers, 200 MB of JSON, some ten seconds
+MAX_ANSWER_NUMBERS = 10_000_000  # of an answer: 80 MB of numbers, 200 MB of JSON, some ten seconds
 INTERVAL_COST = 50  # cells that an interval counts for: 500 draws take 20 us
 _PIECE_CELLS = 2**18  # of the rows that are scored at once, in about a tenth of a second
 _PIECE_ROWS = 8192
@@ -45,7 +45,7 @@ class RowLimit:
     @property
     def rows(self) -> int:
         """The most rows."""
-        return min(self.most, MAX_CELLS // (self.n_classes * self.cost)) if self.cost else self.most
+        return min(self.most, MAX_ANSWER_NUMBERS // (self.n_classes * self.cost)) if self.cost else self.most
 
     @property
     def piece(self) -> int:

@@ -1,4 +1,7 @@
-"""What a server allows: limits, keys, origins."""
+"""What a server allows: limits, keys, origins.
+
+Limits that cannot be set, such as that of the numbers in an answer (rows x classes), are in `row_source.py`.
+"""
 
 from __future__ import annotations
 

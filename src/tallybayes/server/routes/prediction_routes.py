@@ -24,7 +24,7 @@ from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows
-from tallybayes.server.http.row_source import INTERVAL_COST, MAX_CELLS, RowLimit
+from tallybayes.server.http.row_source import INTERVAL_COST, MAX_ANSWER_NUMBERS, RowLimit
 from tallybayes.server.http.service import check_stop
 from tallybayes.server.live.predicted_rows import PredictedRows
 from tallybayes.server.routes.api_schemas import query_parameter
@@ -233,8 +233,8 @@ async def sample(call: Call) -> Answer:
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     n_columns = len(published.snapshot.state.schema.families)
-    if n * n_columns > MAX_CELLS:
-        raise HttpError.of(413, f"at most {MAX_CELLS // n_columns:,} rows of {n_columns:,} columns", got=n)
+    if n * n_columns > MAX_ANSWER_NUMBERS:
+        raise HttpError.of(413, f"at most {MAX_ANSWER_NUMBERS // n_columns:,} rows of {n_columns:,} columns", got=n)
 
     def work() -> Answer:
         """Draw the rows and write the answer."""

@@ -10,7 +10,7 @@ from tallybayes.arrays.column import Reals
 from tallybayes.arrays.float_order import ordered
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.tally import Grid
-from tallybayes.tally.grid import LIMIT
+from tallybayes.tally.histogram_grid import LIMIT
 
 
 def counted(values: np.ndarray, codes: np.ndarray, weights: np.ndarray | None = None) -> Grid:
