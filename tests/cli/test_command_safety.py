@@ -95,7 +95,7 @@ def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
 @pytest.mark.crash
 def test_an_interrupt_after_the_file_is_replaced_names_the_file(here):
     content = (here / "pets.tally").read_bytes()
-    done = interrupted("tallybayes.atomic_file._sync_directory", "learn", "pets.tally", "correction.csv", cwd=here)
+    done = interrupted("tallybayes.atomic_file.sync_directory", "learn", "pets.tally", "correction.csv", cwd=here)
     assert (done.returncode, done.stderr) == (130, f"error: interrupted; already written: {here}/pets.tally\n")
     assert (here / "pets.tally").read_bytes() != content
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
@@ -209,8 +210,9 @@ def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
     for word, value in arguments.items():
         if value is not None and not isinstance(value, (str, int, float)):
             state = tuning.model.snapshot().state
-            schema = state.schema.copy()
-            setattr(schema, word, None)
+            schema = state.schema
+            label = replace(schema.label_spec, name=None) if word == "label" else schema.label_spec
+            schema = Schema(label, schema.columns, None if word == "weight" else schema.weight, schema.missing)
             tuning = replace(tuning, model=Model(replace(state, schema=schema)))
     return tuning
 

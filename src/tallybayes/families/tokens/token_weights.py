@@ -199,7 +199,7 @@ class TokenWeights:
         """The score of a row without any token, but for tokens that all rows of a class have had, and how many."""
         words, rows = self.words, self.n_rows
         klass, n = words.named_entries("documents")
-        n_keys = len(words.named())
+        n_keys = len(words.named()) if words.has_pooled() else words.n_keys
         if self.options.min_count > 1:
             often, slot = self._often(), words.store.table().slots
             kept = often[slot[slot != words.index.pooled_slot]]
@@ -248,7 +248,7 @@ class TokenWeights:
         if index.lexicon is not None or len(bag.indices) < len(bag.keys):
             return self.bind_known(self.known(bag))
         table, slots = self._table, index.find(bag.keys)  # of a matrix each key is looked up once, not each entry
-        slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
+        slots = np.where(self.words.store.has(slots), slots, -1)  # the index is shared, and may have other keys
         weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
         if not self.is_presence:
             return score_bags(bag, bag.indices, bag.amounts, weights)

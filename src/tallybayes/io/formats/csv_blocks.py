@@ -117,7 +117,7 @@ class CsvBlocks:
             block = block.decode("iso8859-1").encode()
         try:
             batch = self._batch(names, casts, block, facts.has_long_cells)
-        except pa.ArrowInvalid:  # a cell of another type, or a line that is no row: then this fails too
+        except pa.ArrowInvalid:  # a cell of another type, or a line with another number of cells: then this fails too
             batch = self._batch(names, {}, block, facts.has_long_cells)
         return facts.row_end or b"", batch
 

@@ -77,12 +77,12 @@ class Parquet(TypedRelation):
 
         try:
             with file.opened() as content:
-                names = pyarrow.parquet.read_schema(content).names
+                self.types = pyarrow.parquet.read_schema(content)  # in which `tally predict` writes them again
         except (OSError, ValueError) as error:  # DuckDB does not look at the schema of Arrow, ARROW:schema
             raise FileError(
                 f"the schema of the Parquet file is damaged: {first_line(error)}", file=self.name
             ) from error
-        self._rename(names)
+        self._rename(self.types.names)
 
 
 class ArrowFile(TypedRelation):
