@@ -146,15 +146,8 @@ def _labelled_batches(source: Source, model: Model, label: Any, wanted: Mapping[
 def _of_good_rows(source: Source, table: Table, result: NDArray[Any], work: Callable[[Table], Any]) -> NDArray[Any]:
     """What `work` gives for the rows of a table, (..., rows); `result` where they cannot be encoded and are skipped."""
     for part, values in source.work_on_good_rows(table, work):
-        result[..., _places(table, part)] = values
+        result[..., part.places_in(table.rows)] = values
     return result
-
-
-def _places(table: Table, part: Table) -> NDArray[np.int64]:
-    """Where the rows of a part of a table are."""
-    if part.rows is None:
-        return np.arange(part.n_rows)
-    return part.rows if table.rows is None else np.searchsorted(table.rows, part.rows)
 
 
 def _deal_known(parts: Parts) -> Callable[[Labels], Parts]:
@@ -187,7 +180,7 @@ def _by_class(batches: Batches, request: FoldRequest, source: Source, schema: Sc
                 source,
                 table,
                 folds.copy(),
-                lambda rows: together(rows, folds[_places(table, rows)]),  # noqa: B023
+                lambda rows: together(rows, folds[rows.places_in(table.rows)]),  # noqa: B023
             )[known]
         )
     n_moved = together.n_moved

@@ -37,7 +37,7 @@ class Design:
         columns = encode_columns(table, plain)
         columns |= {name: col for name, col in encode_inputs(table, schema).items() if name not in columns}
         numbers = [_numbers(c) for c in columns.values() if not isinstance(c, (Codes, Bag))]
-        codes = [_codes(c) for c in columns.values() if isinstance(c, Codes)]
+        codes = [column.places() for column in columns.values() if isinstance(column, Codes)]
         self.n_rows = table.n_rows
         self.numbers = np.column_stack(numbers) if numbers else np.zeros((table.n_rows, 0))
         self.codes = np.column_stack(codes) if codes else np.zeros((table.n_rows, 0), np.int64)
@@ -100,12 +100,6 @@ def _numbers(column: Column) -> Floats:
     """Numbers, and booleans as 0 and 1; NaN where missing."""
     values = column.values.astype(np.float64)  # type: ignore[union-attr]
     return values if column.values.dtype.kind == "f" else np.where(values < 0, np.nan, values)  # type: ignore[union-attr]
-
-
-def _codes(column: Codes) -> NDArray[np.int64]:
-    """The codes of categories, -1 where missing."""
-    codes = column.codes.astype(np.int64) - column.origin
-    return np.where((codes < 0) | (codes >= len(column.keys)), -1, codes)
 
 
 def _matrix(bag: Bag) -> Any:

@@ -103,7 +103,7 @@ class _Folds:
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
             for part, parts in source.work_on_good_rows(table, self._count_apart):
-                self._of_batch[number][1][self._positions(part, number)] = parts[0]
+                self._of_batch[number][1][part.places_in(table.rows)] = parts[0]
                 for fold_rows, rows in zip(result, parts[1], strict=True):
                     if rows is not None:
                         fold_rows.add(rows)
@@ -112,14 +112,8 @@ class _Folds:
     def of(self, part: Table, number: int) -> NDArray[np.int8]:
         """The fold of every row of a part of a batch, -1 for rows that were not learned; raises for bad rows."""
         self._find_learned(part)
-        return self._of_batch[number][1][self._positions(part, number)]
-
-    def _positions(self, part: Table, number: int) -> NDArray[np.int64]:
-        """Where the rows of a part are in their batch."""
-        numbers = self._of_batch[number][0]
-        if part.rows is None:
-            return np.arange(part.n_rows)
-        return part.rows if numbers is None else np.searchsorted(numbers, part.rows)
+        rows, folds = self._of_batch[number]
+        return folds[part.places_in(rows)]
 
     def _find_learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
         labels, weights = self._snapshot.labels(part, self._label), find_weights(part, self._weight)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes import kernels
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column, Key
-from tallybayes.families.block_arrays import integer_arrays
+from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.predictive import value_rows
 
 __all__ = ["GivenProbabilities", "GivenTables"]
 
@@ -52,20 +52,12 @@ class GivenTables(Predictive):
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score categorical columns; a value that is in no table has probability 0."""
         coded = [column for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(coded)
-        origins = np.array([column.origin for column in coded], np.int64)
-        rows = []
+        tables = []
         for (values, log_p), column in zip(self.tables, coded, strict=True):
             index = {value: i for i, value in enumerate(values)}
             padded = np.concatenate([log_p, np.full((1, self.n_classes), -np.inf)])
-            rows.append(padded[[index.get(key, len(values)) for key in column.keys]].reshape(-1, self.n_classes))
-        offsets = np.cumsum([0, *(len(table) for table in rows)]).astype(np.int64)
-        table = np.concatenate([*rows, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
-
-        return score
+            tables.append(padded[[index.get(key, len(values)) for key in column.keys]].reshape(-1, self.n_classes))
+        return score_codes(coded, tables, self.n_classes)
 
     def part(self, number: int) -> GivenTables:
         """One column."""
@@ -81,9 +73,5 @@ class GivenTables(Predictive):
 
     def table(self) -> list[dict[str, Any]]:
         """The tables as they were given."""
-        return [
-            {"column": name, "class": c, "value": value, "P(value)": float(np.exp(log_p[i, c]))}
-            for name, (values, log_p) in zip(self.features, self.tables, strict=True)
-            for c in range(self.n_classes)
-            for i, value in enumerate(values)
-        ]
+        tables = zip(self.features, self.tables, strict=True)
+        return [row for name, (values, log_p) in tables for row in value_rows(name, values, np.exp(log_p))]

@@ -98,6 +98,12 @@ class Table:
         columns = {name: self.columns[name] for name in names if name in self.columns}
         return Table(self.n_rows, columns, self.origin, self.rows)
 
+    def places_in(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Where the rows are in the table that they are a part of; rows: the numbers of its rows (None: 0, 1, ...)."""
+        if self.rows is None:
+            return np.arange(self.n_rows)
+        return self.rows if rows is None else np.searchsorted(rows, self.rows)
+
     def locate(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with its file and line, or its number in all rows."""
         if error.file is not None:
