@@ -23,6 +23,8 @@ hint: leave the cell empty
 
 import difflib
 import numbers
+import os
+import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any, Self
@@ -203,4 +205,13 @@ def warn(text: str, *, column: str | None = None, hint: str | None = None) -> No
     hint: decimal=',' reads 5.201
     """
     where = "" if column is None else f"column {column!r}: "
-    warnings.warn(f"{where}{text}" + ("" if hint is None else f"\nhint: {hint}"), DataWarning, stacklevel=3)
+    text = f"{where}{text}" + ("" if hint is None else f"\nhint: {hint}")
+    warnings.warn(text, DataWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The level of the stack at which the user has called: the first outside this package."""
+    package, level, frame = os.path.dirname(__file__) + os.sep, 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    return level

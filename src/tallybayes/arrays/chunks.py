@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
 
@@ -86,7 +87,7 @@ def in_threads(
             except Exception as error:  # raised below: that of the first range, whichever thread was quicker
                 errors[i] = error
 
-    for running in [_pool(threads).submit(take) for _ in range(min(threads, len(ranges)))]:
+    for running in [_pool(threads).submit(copy_context().run, take) for _ in range(min(threads, len(ranges)))]:
         running.result()
     if errors:
         raise errors[min(errors)]
@@ -108,7 +109,7 @@ def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Res
     try:
         while failure is None:
             try:
-                waiting.append(_pool(threads).submit(work, next(rest)))
+                waiting.append(_pool(threads).submit(copy_context().run, work, next(rest)))
             except StopIteration:
                 break
             except Exception as error:  # raised below: the results of the items before it come first

@@ -1,0 +1,110 @@
+"""What was dropped, guessed or changed while data was read, and how to have it otherwise.
+
+Whoever reads data says what is doubtful where it is found (`doubt`), at any depth. Whoever was asked by the user
+collects it (`collect_doubts`): `fit` gives one warning with the list and keeps it as `Model.doubts`, the command prints
+it above its result, a server sends it with its answer. Where nobody collects, each doubt is a warning.
+
+>>> with collect_doubts() as found:
+...     doubt("rows", "3 rows were skipped", hint="mend them")
+>>> found
+[Doubt(kind='rows', text='3 rows were skipped', column=None, hint='mend them')]
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from tallybayes.errors import ParameterError, warn
+
+__all__ = ["Doubt", "DoubtKind", "collect_doubts", "doubt", "tell"]
+
+DoubtKind = Literal[
+    "labels",  # rows without a label because a word was taken for missing, labels that are written differently
+    "missing words",  # words for missing values that may be values, and the other way round
+    "excluded column",  # a column that is not used though most of its cells are filled
+    "odd cells",  # a word, a unit or an odd cell decided about the column, or was dropped
+    "number format",  # decimal commas and thousands separators that could be the other
+    "dates",  # the order of day and month, the century
+    "categories",  # values outside an order
+    "rows",  # rows that were skipped, totals among the rows
+    "file",  # header, encoding, quotes, nested values
+    "groups",  # rows that seem to belong together
+]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One thing to check.
+
+    kind: what it is about; text: what was done; column: where; hint: what to type to have it otherwise.
+
+    >>> print(Doubt("rows", "3 rows were skipped", hint="mend them"))
+    3 rows were skipped
+      hint: mend them
+    """
+
+    kind: DoubtKind
+    text: str
+    column: str | None = None
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(DoubtKind):
+            raise ParameterError(f"a kind of doubt ({', '.join(get_args(DoubtKind))})", got=self.kind)
+        for value in (self.text, self.column or "", self.hint or ""):
+            if not isinstance(value, str):
+                raise ParameterError("the text of a doubt", got=value)
+
+    def __str__(self) -> str:
+        where = "" if self.column is None else f"column {self.column!r}: "
+        return f"{where}{self.text}" + ("" if self.hint is None else f"\n  hint: {self.hint}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; only what is known."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Doubt:
+        """From plain values, checked."""
+        if (
+            not isinstance(facts, dict)
+            or facts.keys() - {"kind", "text", "column", "hint"}
+            or not {"kind", "text"} <= facts.keys()
+        ):
+            raise ParameterError("a doubt: kind, text, column and hint", got=facts)
+        return cls(**facts)
+
+
+_collector: ContextVar[dict[Doubt, None] | None] = ContextVar("collector of doubts", default=None)
+
+
+def doubt(kind: DoubtKind, text: str, *, column: str | None = None, hint: str | None = None) -> None:
+    """Say what was dropped, guessed or changed; the same is said once."""
+    tell([Doubt(kind, text, column, hint)])
+
+
+def tell(doubts: Iterable[Doubt]) -> None:
+    """Hand doubts to the one who collects them; warn of each if nobody does."""
+    collector = _collector.get()
+    for one in doubts:
+        if collector is None:
+            warn(one.text, column=one.column, hint=one.hint)
+        else:
+            collector[one] = None
+
+
+@contextlib.contextmanager
+def collect_doubts() -> Iterator[list[Doubt]]:
+    """A context in which doubts are collected, those of its threads too; the list is filled at its end."""
+    found: list[Doubt] = []
+    collector: dict[Doubt, None] = {}
+    token = _collector.set(collector)
+    try:
+        yield found
+    finally:
+        _collector.reset(token)
+        found += collector
