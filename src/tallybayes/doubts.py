@@ -13,14 +13,14 @@ it above its result, a server sends it with its answer. Where nobody collects, e
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from tallybayes.errors import ParameterError, warn
 
-__all__ = ["Doubt", "DoubtKind", "collect_doubts", "doubt", "tell"]
+__all__ = ["Doubt", "DoubtKind", "collect_doubts", "doubt", "list_doubts", "tell_doubts", "tell_together"]
 
 DoubtKind = Literal[
     "labels",  # rows without a label because a word was taken for missing, labels that are written differently
@@ -33,6 +33,7 @@ DoubtKind = Literal[
     "rows",  # rows that were skipped, totals among the rows
     "file",  # header, encoding, quotes, nested values
     "groups",  # rows that seem to belong together
+    "possible leak",  # a column that tells the label
 ]
 
 
@@ -79,32 +80,58 @@ class Doubt:
         return cls(**facts)
 
 
-_collector: ContextVar[dict[Doubt, None] | None] = ContextVar("collector of doubts", default=None)
+_collector: ContextVar[list[Doubt] | None] = ContextVar("collector of doubts", default=None)
 
 
 def doubt(kind: DoubtKind, text: str, *, column: str | None = None, hint: str | None = None) -> None:
     """Say what was dropped, guessed or changed; the same is said once."""
-    tell([Doubt(kind, text, column, hint)])
+    tell_doubts([Doubt(kind, text, column, hint)])
 
 
-def tell(doubts: Iterable[Doubt]) -> None:
+def tell_doubts(doubts: Iterable[Doubt]) -> None:
     """Hand doubts to the one who collects them; warn of each if nobody does."""
     collector = _collector.get()
     for one in doubts:
         if collector is None:
             warn(one.text, column=one.column, hint=one.hint)
-        else:
-            collector[one] = None
+        elif one not in collector:
+            collector.append(one)
 
 
 @contextlib.contextmanager
 def collect_doubts() -> Iterator[list[Doubt]]:
-    """A context in which doubts are collected, those of its threads too; the list is filled at its end."""
+    """A context in which doubts are collected in a list, those of its threads too."""
     found: list[Doubt] = []
-    collector: dict[Doubt, None] = {}
-    token = _collector.set(collector)
+    token = _collector.set(found)
     try:
         yield found
     finally:
         _collector.reset(token)
-        found += collector
+
+
+@contextlib.contextmanager
+def tell_together() -> Iterator[list[Doubt]]:
+    """A context whose doubts are told at its end: to the one who collects them, or by one warning."""
+    try:
+        with collect_doubts() as found:
+            yield found
+    except BaseException:
+        if _collector.get() is not None:  # they may explain the error
+            tell_doubts(found)
+        raise
+    if _collector.get() is None and len(found) > 1:
+        warn(list_doubts(found))
+    else:
+        tell_doubts(found)
+
+
+def list_doubts(doubts: Sequence[Doubt]) -> str:
+    """Doubts as a list for people.
+
+    >>> print(list_doubts([Doubt("rows", "3 rows were skipped", hint="mend them"), Doubt("dates", "1951", "born")]))
+    please check:
+    - 3 rows were skipped
+      hint: mend them
+    - column 'born': 1951
+    """
+    return "\n".join(["please check:", *(f"- {one}" for one in doubts)])

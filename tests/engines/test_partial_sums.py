@@ -68,7 +68,7 @@ def test_forged_partial_sums_are_refused(part):
         (facts | {"missing": 99}, tensors),
         (facts | {"plan": "x"}, tensors),
         (facts | {"learns": 1}, tensors),
-        (facts | {"warnings": ["b", "a"]}, tensors),
+        (facts | {"warnings": [{"kind": "rows", "text": text} for text in "ba"]}, tensors),
         (facts | {"texts": ["note"]}, tensors),
         (facts | {"sample": None}, tensors),
         (facts | {"unread": [["a", 1]]}, tensors),

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, to_list, to_numpy
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.errors import shorten, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import shorten
 
 __all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words", "word_counts"]
 
@@ -186,7 +187,7 @@ class UnreadNumbers:
 
     def warn_of_doubts(self, column: str, doubts: Iterable[Doubt]) -> None:
         """Warn about what was assumed about a column, once."""
-        for doubt in doubts:
-            if (column, doubt.text) not in self._warned:
-                self._warned.add((column, doubt.text))
-                warn(doubt.text, column=column, hint=doubt.hint)
+        for one in doubts:
+            if (column, one.text) not in self._warned:
+                self._warned.add((column, one.text))
+                doubt("odd cells", one.text, column=column, hint=one.hint)

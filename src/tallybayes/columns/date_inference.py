@@ -29,7 +29,7 @@ from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.readers.reader_registry import reader_for
-from tallybayes.errors import warn
+from tallybayes.doubts import doubt
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
 from tallybayes.tables.table import Raw
@@ -137,7 +137,7 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
     if ambiguous:
         order, other = ("day", "month") if day_first else ("month", "day")
         hint = f"families={{{name!r}: 'date:{other}_first'}} (--as {name}=date:{other}_first) reads it the other way"
-        warn(f"{next(iter(ambiguous))!r} was read with the {order} first", column=name, hint=hint)
+        doubt("dates", f"{next(iter(ambiguous))!r} was read with the {order} first", column=name, hint=hint)
     return replace(form, day_first=day_first)
 
 

@@ -31,7 +31,8 @@ from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import is_array, is_plain_number, text_of
-from tallybayes.errors import DataError, ParameterError, shorten, warn
+from tallybayes.doubts import DoubtKind, doubt
+from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families import Family, Ordinal
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
@@ -136,7 +137,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
         text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
         hint = f"families= (--as {spec.name}=ordinal:...) takes an order with all values"
-        warn(text, column=spec.name, hint=hint)
+        doubt("categories", text, column=spec.name, hint=hint)
     return spec
 
 
@@ -171,8 +172,8 @@ def tell_doubts(spec: ColumnSpec, reading: NumberReading | None) -> None:
         return
     is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
     if is_numeric == reading.is_numeric:
-        for doubt in reading.all_doubts(spec.name):
-            warn(doubt.text, column=spec.name, hint=doubt.hint)
+        for one in reading.all_doubts(spec.name):
+            doubt("odd cells", one.text, column=spec.name, hint=one.hint)
 
 
 def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:
@@ -182,7 +183,8 @@ def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:
         return
     rows = "these rows have no label" if is_label else "they were treated as missing"
     hint = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value; None is a value then'
-    warn(f"{n:,} of {table.n_rows:,} cells are None: {rows}", column=name, hint=hint)
+    kind: DoubtKind = "labels" if is_label else "missing words"
+    doubt(kind, f"{n:,} of {table.n_rows:,} cells are None: {rows}", column=name, hint=hint)
 
 
 def _is_dictionary(raw: Raw) -> bool:

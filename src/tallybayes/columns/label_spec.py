@@ -20,7 +20,8 @@ from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.key_form import KeyForm, as_number
 from tallybayes.columns.label import Labels, are_reals, encode_labels
 from tallybayes.columns.readers.number_reader import as_reals
-from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
 from tallybayes.formatting import shown
 from tallybayes.tables.table import Raw, Table, raw_column
 
@@ -72,7 +73,7 @@ class LabelBins:
         lower = ordered[np.searchsorted(ordered, upper) - 1]
         if len(upper) + 1 < n:
             text = f"cut into {len(upper) + 1} bins instead of {n}, because many values are equal"
-            warn(text, column=column, hint="give the edges: bins=[10, 100] (--bins 10,100)")
+            doubt("labels", text, column=column, hint="give the edges: bins=[10, 100] (--bins 10,100)")
         return cls(tuple(_short(a, b) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)))
 
     @property

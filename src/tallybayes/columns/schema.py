@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,13 +13,14 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.label_spec import LabelBins, LabelSpec
 from tallybayes.columns.old_schema import SCHEMA_FORMAT, upgrade_schema
+from tallybayes.doubts import Doubt
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family
 from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["Schema"]
 
-_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "columns")
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "doubts", "columns")
 
 
 class _Used(NamedTuple):
@@ -64,6 +65,7 @@ class Schema:
     columns: dict[str, ColumnSpec]
     weight: str | None
     missing: MissingWords | None  # the words that mean a missing value in files of text, if they were given
+    doubts: tuple[Doubt, ...] = field(compare=False)  # about the data that the schema was made from
     _remembered: _Used | None = field(compare=False)
 
     def __init__(
@@ -72,11 +74,12 @@ class Schema:
         columns: dict[str, ColumnSpec] | None = None,
         weight: str | None = None,
         missing: MissingWords | None = None,
+        doubts: Iterable[Doubt] = (),
     ) -> None:
         """label: its name (None: it is given as an array), or more than that."""
         self.label_spec = label if isinstance(label, LabelSpec) else LabelSpec(label)
         self.columns = {} if columns is None else columns
-        self.weight, self.missing, self._remembered = weight, missing, None
+        self.weight, self.missing, self.doubts, self._remembered = weight, missing, tuple(doubts), None
 
     @property
     def label(self) -> str | None:
@@ -150,7 +153,7 @@ class Schema:
 
     def with_columns(self, columns: dict[str, ColumnSpec]) -> Schema:
         """The schema with other columns."""
-        return Schema(self.label_spec, columns, self.weight, self.missing)
+        return Schema(self.label_spec, columns, self.weight, self.missing, self.doubts)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
@@ -159,6 +162,7 @@ class Schema:
             "weight": self.weight,
             "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
             **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
+            **({"doubts": [one.to_dict() for one in self.doubts]} if self.doubts else {}),
             "columns": {name: spec.to_dict() for name, spec in self.columns.items()},
         }
 
@@ -182,7 +186,9 @@ class Schema:
         } & columns.keys():
             if columns[name].family is None and "status" not in given["columns"][name]:
                 columns[name] = replace(columns[name], status=Status.INPUT)
-        return cls(label_spec, columns, weight, _missing_words(given))
+        if not isinstance(doubts := given.get("doubts", []), list):
+            raise ParameterError("a list of doubts", got=doubts)
+        return cls(label_spec, columns, weight, _missing_words(given), map(Doubt.from_dict, doubts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""

@@ -8,24 +8,22 @@ depends on the order in which they come.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from tallybayes.errors import DataError, DataWarning, FileError
+from tallybayes.doubts import collect_doubts
+from tallybayes.errors import DataError, FileError
 from tallybayes.io.read import to_source
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.state.counting import CountingPlan
 from tallybayes.state.row_sample import RowSample
-from tallybayes.storage.partial_content import PartialSum, partial_from_bytes, partial_to_bytes
+from tallybayes.storage.partial_content import PartialSum, first_doubts, partial_from_bytes, partial_to_bytes
 from tallybayes.storage.plan_content import plan_from_bytes
 from tallybayes.tables.source import Source, Stream
 
 __all__ = ["combine", "combine_sums", "partial"]
-
-_WARNINGS = 20  # that are kept
 
 
 def partial(batches: Any, plan: bytes) -> bytes:
@@ -36,16 +34,9 @@ def partial(batches: Any, plan: bytes) -> bytes:
     counting, draws, digest = _plan(plan)
     counter = RowCounter(counting, grows=False, sample=RowSample() if draws else None)
     source = Stream(iter(batches)) if isinstance(batches, (list, tuple)) else to_source(batches)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", DataWarning)
+    with collect_doubts() as doubts:
         counted = counter.count(source) if _has_rows(source) else counter.rows
-    texts = sorted({str(warning.message) for warning in told if issubclass(warning.category, DataWarning)})
-    for warning in told:
-        if not issubclass(warning.category, DataWarning):
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno, source=warning.source
-            )
-    return partial_to_bytes(PartialSum(digest, counted, counting.learns, tuple(texts[:_WARNINGS])))
+    return partial_to_bytes(PartialSum(digest, counted, counting.learns, first_doubts(doubts)))
 
 
 def combine(*parts: bytes | Iterable[bytes]) -> bytes:
@@ -75,8 +66,7 @@ def _add(total: PartialSum, part: PartialSum) -> PartialSum:
     mine.add(theirs)
     if total.learns:
         mine.statistics.bound()
-    texts = sorted({*total.warnings, *part.warnings})
-    return replace(total, warnings=tuple(texts[:_WARNINGS]))
+    return replace(total, doubts=first_doubts([*total.doubts, *part.doubts]))
 
 
 def _each(parts: Iterable[bytes | Iterable[bytes]]) -> Iterator[bytes]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
+from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.engines.partial_sums import combine_sums
-from tallybayes.errors import DataError, DataWarning, ParameterError
+from tallybayes.errors import DataError, ParameterError
 from tallybayes.io.read import to_source
-from tallybayes.model.fit import apply_counted, finish_fit
+from tallybayes.model.fit import apply_counted, finish_fit, keep_doubts
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.model import Change, Model
 from tallybayes.model.row_counter import grow_schema
@@ -67,11 +67,14 @@ def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
 
     data: the rows that the plan was made from, which are shown in errors about the label.
     """
-    counted, model = counted_rows(plan, part), plan.empty_model()
-    sample = counted.sample
-    change = apply_counted(model, counted, 1)
-    source = TableSource(Table(0, {})) if data is None else to_source(data)
-    return finish_fit(model, plan.counting.label, plan.weights, sample, change, source)
+    with tell_together() as doubts:
+        counted, model = counted_rows(plan, part), plan.empty_model()
+        sample = counted.sample
+        change = apply_counted(model, counted, 1)
+        source = TableSource(Table(0, {})) if data is None else to_source(data)
+        finish_fit(model, plan.counting.label, plan.weights, sample, change, source)
+        keep_doubts(model, doubts)
+    return model
 
 
 def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["learn", "forget"] = "learn") -> Change:
@@ -86,12 +89,11 @@ def apply(model: Model, plan: Plan, part: bytes | PartialSum, *, verb: Literal["
 
 
 def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
-    """The counted rows of a partial sum of this plan, with a warning for each doubt about them."""
+    """The counted rows of a partial sum of this plan, whose doubts are told."""
     total = part if isinstance(part, PartialSum) else combine_sums(part)
     if total.plan != plan.fingerprint:
         raise DataError("a partial sum of this plan", got=total.plan)
-    for text in total.warnings:
-        warnings.warn(text, DataWarning, stacklevel=3)
+    tell_doubts(total.doubts)
     return total.counted
 
 

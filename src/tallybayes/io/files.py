@@ -18,7 +18,8 @@ from typing import Any
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
@@ -113,7 +114,7 @@ class Files(Source):
         for text, hint in form.doubts:
             if (form.name, text) not in self._said:
                 self._said.add((form.name, text))
-                warn(f"{form.name}: {text}", hint=hint)
+                doubt("file", f"{form.name}: {text}", hint=hint)
 
     @property
     def kind(self) -> str:

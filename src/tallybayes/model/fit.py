@@ -8,16 +8,17 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
+from tallybayes.doubts import Doubt, tell_together
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
 from tallybayes.model.fit_plan import Plan
-from tallybayes.model.label_plan import warn_about_classes
+from tallybayes.model.label_plan import doubt_classes
 from tallybayes.model.model import Change, Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
@@ -33,6 +34,7 @@ __all__ = [
     "check_value",
     "finish_fit",
     "fit",
+    "keep_doubts",
     "learn_and_sample",
     "sample_for",
     "set_column_weights",
@@ -61,13 +63,16 @@ def fit(
     ['banana', 'apple']
     """
     source = to_source(data)
-    plan = Plan.of(source, label, options, sample_weight=sample_weight)
-    model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
-    change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
-    if not change.rows and not change.skipped and source.head().is_from_file:
-        hint = "the file has no rows, or all of them were skipped as bad rows"
-        raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
-    return finish_fit(model, label, plan.weights, sample, change, source)
+    with tell_together() as doubts:
+        plan = Plan.of(source, label, options, sample_weight=sample_weight)
+        model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
+        change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
+        if not change.rows and not change.skipped and source.head().is_from_file:
+            hint = "the file has no rows, or all of them were skipped as bad rows"
+            raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
+        finish_fit(model, label, plan.weights, sample, change, source)
+        keep_doubts(model, doubts)
+    return model
 
 
 def finish_fit(
@@ -78,8 +83,14 @@ def finish_fit(
     source: whose first rows show the values of a label that is missing.
     """
     check_value(model, label, source)
-    warn_about_classes(model.classes, label, change.notes)
+    doubt_classes(model.classes, label, change.notes)
     return set_column_weights(model, weights, sample, warns=True)
+
+
+def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:
+    """Let a model that was just fitted keep what was doubtful about its data, besides what its plan has found."""
+    schema = model.snapshot().state.schema
+    schema.doubts = tuple(dict.fromkeys([*schema.doubts, *doubts]))
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:

@@ -22,6 +22,7 @@ from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
@@ -58,6 +59,13 @@ class Plan:
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
         """The plan to fit a model to a source, from its first rows and the options of `fit`."""
+        with tell_together() as doubts:
+            plan = cls._of(source, label, options, sample_weight)
+            plan.schema.doubts = tuple(doubts)
+        return plan
+
+    @classmethod
+    def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
         values = complete(options)
         weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
         del values["preset"]  # which has filled in others

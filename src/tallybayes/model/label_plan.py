@@ -18,12 +18,13 @@ from tallybayes.cells.key_form import KeyForm
 from tallybayes.columns.family_rules import SAMPLE
 from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.label_spec import LabelBins, LabelSpec, label_column, label_numbers
-from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import DataError, Described, ParameterError, shorten
 from tallybayes.formatting import rows_of, shown
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource
 from tallybayes.tables.table import Raw, raw_column
 
-__all__ = ["label_notes", "plan_label", "warn_about_classes"]
+__all__ = ["doubt_classes", "label_notes", "plan_label"]
 
 _MANY_CLASSES = 100  # most with one row: not classes
 _MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
@@ -106,14 +107,14 @@ def _refuse_continuous(labels: Labels, column: str) -> None:
     raise DataError("a label whose classes repeat", got=got, column=column, hint=hint)
 
 
-def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ()) -> None:
-    """Warn of a single class, of labels that differ only in case or spaces, and of the notes about labels."""
+def doubt_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ()) -> None:
+    """Say that there is a single class, of labels that differ only in case or spaces, and of the notes about labels."""
     column = label if isinstance(label, str) else None
     for text in notes:
         if text.startswith(_READ_AS):
-            warn(text, column=column)
+            doubt("labels", text, column=column)
     if len(classes) == 1:
-        warn(f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
+        doubt("labels", f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
     groups: dict[str, list[str]] = {}
     for key in classes:
         if isinstance(key, str):
@@ -123,7 +124,8 @@ def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] 
         text = "; ".join(" and ".join(map(repr, group)) for group in similar[:_EXAMPLES])
         more = f"; and {len(similar) - _EXAMPLES} more" if len(similar) > _EXAMPLES else ""
         hint = "write the labels alike in the data if they mean the same"
-        warn(f"labels that differ only in case or spaces are different classes: {text}{more}", column=column, hint=hint)
+        text = f"labels that differ only in case or spaces are different classes: {text}{more}"
+        doubt("labels", text, column=column, hint=hint)
 
 
 def label_notes(

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import Doubt
 from tallybayes.errors import ParameterError, check_integer
 from tallybayes.explaining.explanation import Explanation, explain
 from tallybayes.families.family import Floats
@@ -63,6 +64,11 @@ class Model(GenerativeModel, ResultView):
     def schema(self) -> Schema:
         """The family of every column and the reason for it; print it."""
         return self._current.snapshot.state.schema.copy()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What was dropped, guessed or changed when the data was read, each with what to do to have it otherwise."""
+        return self._current.snapshot.state.schema.doubts
 
     @property
     def settings(self) -> Settings:

@@ -82,6 +82,7 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
         and not (name in theirs and is_open(spec.family, left.settings, name) and theirs[name].family != spec.family)
     }
     schema = left.schema.with_columns({**mine, **theirs, **kept})
+    schema.doubts = tuple(sorted({*left.schema.doubts, *right.schema.doubts}, key=str))
     for name in mine.keys() & theirs.keys():
         readers = mine[name].reader, theirs[name].reader
         if readers[0].is_whole != readers[1].is_whole and _are_decided(mine[name], theirs[name]):

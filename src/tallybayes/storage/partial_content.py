@@ -5,7 +5,7 @@
     schema, total       as in a model file
     rows, missing       how many rows there were, and how many of them without a label
     rewritten, unread   labels that are written otherwise in the data; cells of columns of dates that are no dates
-    warnings            what was doubtful about the data, in words
+    warnings            what was doubtful about the data
     texts, sample       samples of documents, and of rows with their cells; null if no rows are sampled
 
 Equal partial sums give equal bytes. Reading trusts nothing, as for a model file (`storage/content.py`).
@@ -14,6 +14,7 @@ Equal partial sums give equal bytes. Reading trusts nothing, as for a model file
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.column import Bag
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import Doubt
 from tallybayes.errors import FileError, shorten
 from tallybayes.state.counting import CountedRows
 from tallybayes.state.row_sample import RowSample, SampledRows
@@ -33,7 +35,7 @@ from tallybayes.storage.content import read_keys, read_total, take_array, write_
 from tallybayes.storage.schema_content import schema_from_json, schema_to_json
 from tallybayes.tally.exact import require
 
-__all__ = ["PARTIAL_SUM", "PartialSum", "partial_from_bytes", "partial_to_bytes"]
+__all__ = ["PARTIAL_SUM", "PartialSum", "first_doubts", "partial_from_bytes", "partial_to_bytes"]
 
 PARTIAL_SUM = "partial sum"
 
@@ -52,17 +54,23 @@ _NAMES = (
     "texts",
     "sample",
 )
+_DOUBTS = 20  # that are kept
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, eq=False)
 class PartialSum:
-    """Counted rows, the SHA-256 of their plan, whether they are to be learned, and warnings about them, sorted."""
+    """Counted rows, the SHA-256 of their plan, whether they are to be learned, and `first_doubts` about them."""
 
     plan: str
     counted: CountedRows
     learns: bool = True
-    warnings: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+
+def first_doubts(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:
+    """Those that a partial sum keeps: each once, in alphabetical order, and not too many."""
+    return tuple(sorted(set(doubts), key=str)[:_DOUBTS])
 
 
 def partial_to_bytes(part: PartialSum) -> bytes:
@@ -78,7 +86,7 @@ def partial_to_bytes(part: PartialSum) -> bytes:
             "missing": counted.n_missing,
             "rewritten": sorted([old, new] for old, new in counted.rewritten.items()),
             "unread": sorted([name, n, example] for name, (n, example) in counted.unread_dates.found.items()),
-            "warnings": list(part.warnings),
+            "warnings": [one.to_dict() for one in part.doubts],
             "total": write_total(tensors, counted.statistics, counted.schema),
             "texts": _write_texts(tensors, counted.text_samples),
             "sample": _write_sample(tensors, counted.sample),
@@ -102,16 +110,14 @@ def _assemble(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
     schema, left = schema_from_json(facts["schema"]), dict(tensors)
     rewritten = unique([(old, new) for old, new in _rows_of(facts["rewritten"], str, str)])
     unread = unique([(name, (_count(n), example)) for name, n, example in _rows_of(facts["unread"], str, int, str)])
-    warnings = facts["warnings"]
-    require(
-        isinstance(warnings, list) and all(isinstance(text, str) for text in warnings), "warnings that are not text"
-    )
-    require(warnings == sorted(set(warnings)), "warnings out of order")
+    require(isinstance(facts["warnings"], list), "warnings that are not a list")
+    doubts = tuple(map(Doubt.from_dict, facts["warnings"]))
+    require(doubts == first_doubts(doubts), "warnings out of order")
     statistics = read_total(left, facts["total"], schema)
     texts, sample = _read_texts(left, facts["texts"]), _read_sample(left, facts["sample"], schema)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     counted = CountedRows(schema, statistics, n_rows, n_missing, rewritten, UnreadDates(unread), texts, sample)
-    return PartialSum(facts["plan"], counted, facts["learns"], tuple(warnings))
+    return PartialSum(facts["plan"], counted, facts["learns"], doubts)
 
 
 def _write_texts(tensors: Tensors, samples: TextSamples) -> list[str]:

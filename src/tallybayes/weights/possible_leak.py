@@ -19,7 +19,7 @@ from collections.abc import Collection
 import numpy as np
 
 from tallybayes.arrays.array_types import Floats
-from tallybayes.errors import warn
+from tallybayes.doubts import doubt
 from tallybayes.weights.held_out_evidence import HeldOutEvidence
 
 __all__ = ["warn_of_leaks"]
@@ -58,6 +58,6 @@ def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collecti
 
 
 def _warn(name: str, what: str, accuracy: float) -> None:
-    text = f"possible leak: {what} alone predicts {100 * accuracy:.1f} % of held-out rows right"
+    text = f"{what} alone predicts {100 * accuracy:.1f} % of held-out rows right"
     hint = f"if it is known only after the label, exclude it: ignore=[{name!r}] (--ignore {name})"
-    warn(text, column=name, hint=hint)
+    doubt("possible leak", f"possible leak: {text}", column=name, hint=hint)

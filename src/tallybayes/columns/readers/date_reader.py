@@ -25,7 +25,8 @@ from tallybayes.cells.date_format import DAY, DateFormat
 from tallybayes.cells.known_order import MONTHS, WEEKDAYS
 from tallybayes.columns.readers.date_cells import NO_DATE, DateCells
 from tallybayes.columns.readers.reader import DatePart, Fact, ReadContext, Reader
-from tallybayes.errors import DataError, Described, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.tables.source import Kind
 from tallybayes.tables.table import Raw
@@ -127,7 +128,7 @@ class UnreadDates:
         for column, (n, example) in self.found.items():
             cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
             hint = f"families={{{column!r}: 'categorical'}} (--as {column}=categorical) takes the cells as they are"
-            warn(f"{cells}, such as {example}: read as missing", column=column, hint=hint)
+            doubt("odd cells", f"{cells}, such as {example}: read as missing", column=column, hint=hint)
         self.found.clear()
 
 
