@@ -60,9 +60,13 @@ class Doubt:
             if not isinstance(value, str):
                 raise ParameterError("the text of a doubt", got=value)
 
+    @property
+    def where(self) -> str:
+        """The column, as the beginning of a sentence."""
+        return "" if self.column is None else f"column {self.column!r}: "
+
     def __str__(self) -> str:
-        where = "" if self.column is None else f"column {self.column!r}: "
-        return f"{where}{self.text}" + ("" if self.hint is None else f"\n  hint: {self.hint}")
+        return f"{self.where}{self.text}" + ("" if self.hint is None else f"\n  hint: {self.hint}")
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; only what is known."""

@@ -21,6 +21,7 @@ tallybayes.errors.DataError: column 'age', row 7: expected a finite number, got 
 hint: leave the cell empty
 """
 
+import contextlib
 import difflib
 import numbers
 import os
@@ -210,8 +211,8 @@ def warn(text: str, *, column: str | None = None, hint: str | None = None) -> No
 
 
 def _callers_level() -> int:
-    """The level of the stack at which the user has called: the first outside this package."""
-    package, level, frame = os.path.dirname(__file__) + os.sep, 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+    """The level of the stack at which the user has called: the first outside this package and its contexts."""
+    between, level, frame = (os.path.dirname(__file__) + os.sep, contextlib.__file__), 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(between):
         level, frame = level + 1, frame.f_back
     return level

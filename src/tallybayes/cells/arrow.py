@@ -29,6 +29,7 @@ __all__ = [
     "to_numpy",
     "valid_rows",
     "wide_texts",
+    "word_counts",
 ]
 
 
@@ -197,3 +198,14 @@ def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:
         return np.zeros(n, bool)
     packed = np.frombuffer(data, np.uint8, (start + n + 7) // 8 - start // 8, start // 8)
     return np.unpackbits(packed, count=start % 8 + n, bitorder="little")[start % 8 :].view(bool)
+
+
+def word_counts(cells: Any) -> dict[str, int]:
+    """How often each text occurs, most frequent first.
+
+    >>> word_counts(pa.array(["b", "a", "b", None]))
+    {'b': 2, 'a': 1}
+    """
+    counted = combine_chunks(cells.drop_null()).value_counts()
+    values, counts = to_list(counted.field(0)), to_numpy(counted.field(1)).tolist()
+    return dict(sorted(zip(values, counts, strict=True), key=lambda item: (-item[1], item[0])))

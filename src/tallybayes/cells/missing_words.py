@@ -6,7 +6,7 @@ cells are looked at first (how long each is, how it begins and ends), so that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,15 +16,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows
+from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows, word_counts
 
-__all__ = ["USUAL", "MissingWords", "trim_cells"]
+__all__ = ["SIGNS", "USUAL", "MissingWords", "are_plus_and_minus", "trim_cells", "words_that_are_values"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
+SIGNS = ("-", "--", ".", "?")  # those that may be values as well
 _OFTEN = ("NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "-", ".", "?")
 _SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with which white space can begin
 _SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
 _SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/text_cells.py`)
+
+_FEW_WORDS = 10  # beside which the most frequent sign is one of them
+_LEAST_CELLS = 20  # of a sign, to be called frequent
 
 Bytes = NDArray[np.uint8]
 
@@ -38,10 +42,26 @@ class MissingWords:
     [None, None, None, None, 'Ulm']
     >>> MissingWords(("-9",), only=True).clean(cells).to_pylist()
     ['NA', 'none', '-', None, 'Ulm']
+    >>> MissingWords(values=(("test", ("-",)),)).of_column("test").clean(pa.array(["+", "-", "NA"])).to_pylist()
+    ['+', '-', None]
+
+    values: the words that are values in some columns, by the names of the columns.
     """
 
     words: tuple[str, ...] = ()
     only: bool = False
+    values: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def of_column(self, name: str) -> MissingWords:
+        """The words of one column."""
+        return self._by_column.get(name, self)
+
+    @cached_property
+    def _by_column(self) -> dict[str, MissingWords]:
+        return {
+            name: MissingWords(tuple(sorted(self.folded - {word.lower() for word in words})), only=True)
+            for name, words in self.values
+        }
 
     @cached_property
     def folded(self) -> frozenset[str]:
@@ -52,7 +72,9 @@ class MissingWords:
     @cached_property
     def spellings(self) -> tuple[str, ...]:
         """The words as they are written most often, for readers that compare cells exactly: each costs a little."""
-        return tuple(dict.fromkeys(["", *(() if self.only else _OFTEN), *(word.strip() for word in self.words)]))
+        used = dict.fromkeys(["", *(() if self.only else _OFTEN), *(word.strip() for word in self.words)])
+        values = {word.lower() for _, words in self.values for word in words}
+        return tuple(word for word in used if word.lower() not in values)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -74,12 +96,13 @@ class MissingWords:
         there[words] = False
         return pc.if_else(_booleans(there), cells, pa.nulls(1, cells.type)[0])
 
-    def n_none(self, cells: Any, cleaned: Any) -> int:
-        """How many cells were the word None, in any case, and are missing: of the words, it may be a category."""
+    def usual_among(self, cells: Any, cleaned: Any) -> dict[str, int]:
+        """How many cells were each of the usual words and are missing, the most frequent first; not words given."""
         if cleaned.null_count == cells.null_count:
-            return 0
-        words = cells.filter(pc.and_(pc.is_valid(cells), pc.is_null(cleaned)))
-        return int(pc.match_substring_regex(words, r"^\s*(?i:none)\s*$").true_count)
+            return {}
+        counts = word_counts(pc.utf8_trim_whitespace(cells.filter(pc.and_(pc.is_valid(cells), pc.is_null(cleaned)))))
+        given = {"", *(word.strip().lower() for word in self.words)}
+        return {word: n for word, n in counts.items() if word.lower() not in given}
 
     def _words_among(self, cells: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those of some rows in which trimmed cells are one of the words."""
@@ -110,6 +133,33 @@ class MissingWords:
     @cached_property
     def _longest(self) -> int:
         return max(len(form.encode()) for word in self.folded for form in (word, word.upper()))
+
+
+def words_that_are_values(missing: Mapping[str, int], others: Mapping[str, int]) -> tuple[str, ...]:
+    """Which of the words for missing values are values of a column after all.
+
+    A minus sign is one beside plus signs. So is a sign that is at least as frequent as any other text of the column, if
+    there are few of these and none has a digit: `-` is the usual state of a system that reports a few kinds of errors.
+
+    missing: how often each word occurs; others: how often every other text of the column does.
+
+    >>> words_that_are_values({"-": 5}, {"+": 3}), words_that_are_values({"-": 1857}, {"ERROR": 100, "FATAL": 43})
+    (('-',), ('-',))
+    >>> words_that_are_values({"?": 24}, {"bulbous": 37, "equal": 11}), words_that_are_values({"-": 99}, {"1.5": 3})
+    ((), ())
+    """
+    signs = {word: n for word, n in missing.items() if word in SIGNS}
+    if are_plus_and_minus(others):
+        return tuple(word for word in signs if set(word) == {"-"})
+    if not signs or not 0 < len(others) <= _FEW_WORDS or any(sign.isdigit() for text in others for sign in text):
+        return ()
+    most = max(others.values())
+    return tuple(word for word, n in signs.items() if n >= max(most, _LEAST_CELLS))
+
+
+def are_plus_and_minus(texts: Iterable[str]) -> bool:
+    """Whether all texts, at least one, are results written as `+`, `++` or `+/-`."""
+    return set().union(*texts) - {" "} != set() and set().union(*texts) <= set("+-/ \N{PLUS-MINUS SIGN}")
 
 
 def trim_cells(cells: Any) -> Any:

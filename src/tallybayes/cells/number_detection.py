@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy
+from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, all_match, list_words, word_counts
+from tallybayes.cells.number_reading import Doubt, NumberReading, all_match, list_words
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]

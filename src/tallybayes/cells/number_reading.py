@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, pc, to_list, to_numpy
+from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.doubts import doubt
 from tallybayes.errors import shorten
 
-__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words", "word_counts"]
+__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
 
 _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
@@ -131,17 +131,6 @@ def list_words(words: Mapping[str, int]) -> str:
     shown = [f"{word if len(word) <= _LENGTH else shorten(word, _LENGTH)} ({n:,})" for word, n in words.items()]
     more = f" and {len(shown) - _LISTED:,} more" if len(shown) > _LISTED else ""
     return ", ".join(shown[:_LISTED]) + more
-
-
-def word_counts(cells: Any) -> dict[str, int]:
-    """How often each text occurs, most frequent first.
-
-    >>> word_counts(pa.array(["b", "a", "b", None]))
-    {'b': 2, 'a': 1}
-    """
-    counted = combine_chunks(cells.drop_null()).value_counts()
-    values, counts = to_list(counted.field(0)), to_numpy(counted.field(1)).tolist()
-    return dict(sorted(zip(values, counts, strict=True), key=lambda item: (-item[1], item[0])))
 
 
 def all_match(cells: Any, pattern: str) -> bool:

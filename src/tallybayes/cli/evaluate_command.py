@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.cli.doubt_list import Checking
 from tallybayes.cli.fit_options import LABEL, NOT_GIVEN, SAMPLE_WEIGHT, Fitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import find_class, load_model
@@ -38,6 +39,7 @@ def evaluate(
     positive: str | None = option("CLASS", "Report precision, recall and F1 of this class apart."),
     fitting: Fitting,
     json: bool = JSON,
+    doubts: Checking,
     reader: Reading,
 ) -> None:
     """Evaluate a model, or cross-validate on data.
@@ -113,9 +115,10 @@ def evaluate(
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
+    doubts.show()
     if evaluation.skipped:
         note(f"skipped {rows_of(evaluation.skipped)} without a label")
-    print_result(result.to_dict() if json else str(result))
+    print_result(result.to_dict() | {"doubts": doubts.to_list()} if json else str(result))
 
 
 def _of_model(

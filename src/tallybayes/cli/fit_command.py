@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.cli.doubt_list import Checking
 from tallybayes.cli.fit_options import LABEL, SAMPLE_WEIGHT, Fitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import MODEL_OUTPUT, model_path
 from tallybayes.cli.shared_options import DATA, JSON, Reading, flag, option
 
 if TYPE_CHECKING:
-    from tallybayes.columns.schema import Schema
     from tallybayes.model import Model
     from tallybayes.tables.source import Source
 
 __all__ = ["fit"]
 
-_NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
 _COLUMNS = 50  # with more columns, those with the same family and reason share a line
 
@@ -32,6 +31,7 @@ def fit(
     dry_run: bool = flag("--dry-run", help="Print the families and stop; nothing is fitted."),
     sample_weight: str | None = SAMPLE_WEIGHT,
     json: bool = JSON,
+    doubts: Checking,
     reader: Reading,
 ) -> None:
     """Fit a model to data and save it in a file.
@@ -60,12 +60,13 @@ def fit(
                     raise DataError("rows with a weight above 0", got=NONE, column=sample_weight)
                 got = Described(f"none in {rows_of(model.skipped)}" if model.skipped else "no rows")
                 raise DataError("rows with a label", got=got, column=label, hint=_labels_of(data))
+            doubts.show()
             model.save(path)
     if save_schema is not None:
         model.schema.save(save_schema)
         note(f"wrote the schema to {save_schema}")
     note_bad_rows(source)
-    note_identifiers(model.schema)
+    doubts.show()
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     if (
@@ -75,19 +76,8 @@ def fit(
         and model.schema.families
     ):
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
-    facts = report(model, source, path)
+    facts = report(model, source, path) | {"doubts": doubts.to_list()}
     print_result(facts if json else _for_people(facts))
-
-
-def note_identifiers(schema: Schema) -> None:
-    """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
-    from tallybayes.columns.column_spec import Status
-
-    names = [name for name, spec in schema.columns.items() if spec.status is Status.NUMBER_IDENTIFIER]
-    if names:
-        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-        includes = f"--as {names[0]}=histogram includes {'it' if len(names) == 1 else 'the first'}"
-        note(f"numbers excluded as identifiers: {', '.join(names[:_NAMES])}{more} ({includes})")
 
 
 def _labels_of(data: list[str]) -> str | None:

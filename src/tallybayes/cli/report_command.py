@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tallybayes.cli.doubt_list import Checking
 from tallybayes.cli.messages import note, note_bad_rows, progress
 from tallybayes.cli.model_file_options import load_model
 from tallybayes.cli.shared_options import DATA, LEAVE_ONE_OUT, MODEL, Reading, option
@@ -19,6 +20,7 @@ def report(
     label: str | None = option("COL", "The label column, if it has another name in DATA."),
     tuning: str | None = option("FILE", "The output of tally tune --json, to plot its curve."),
     title: str | None = option("TEXT", "The title of the report."),
+    doubts: Checking,
     reader: Reading,
 ) -> None:
     """Write an HTML report on a model and data: one file, to be opened in a browser.
@@ -56,6 +58,7 @@ def report(
             provenance=facts,
         )
     note_bad_rows(source)
+    doubts.show()
     write_report(output, page)
     note(f"wrote the report to {output}")
 

@@ -1,11 +1,13 @@
 """How the options of subcommands are declared, and those that several subcommands share.
 
 An option is the default of a parameter: `folds: int = option("N", "The number of folds.", 5)`. A parameter whose type
-is a group (`Reading`, or `Fitting` in `fit_options.py`) stands for all options of the group.
+is a group (`Reading`, `Fitting` in `fit_options.py`, `Checking` in `doubt_list.py`) stands for all options of the
+group; one that is a context is entered while the command runs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -153,7 +155,10 @@ def with_options(verb: Verb) -> Verb:
 
         call(_set_messages)
         values = {name: call(group) for name, group in groups.items()}
-        with timed("total"):
+        with timed("total"), contextlib.ExitStack() as stack:
+            for value in values.values():
+                if isinstance(value, contextlib.AbstractContextManager):
+                    stack.enter_context(value)
             verb(**values, **arguments)
 
     run.__signature__ = inspect.Signature([*parameters, *_parameters(_set_messages)])  # type: ignore[attr-defined]

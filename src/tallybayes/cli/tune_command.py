@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tallybayes.cli.doubt_list import Checking
 from tallybayes.cli.fit_options import LABEL, SAMPLE_WEIGHT, UnweightedFitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import MODEL_OUTPUT, model_path
@@ -28,6 +29,7 @@ def tune(
     fitting: UnweightedFitting,
     sample_weight: str | None = SAMPLE_WEIGHT,
     json: bool = JSON,
+    doubts: Checking,
     reader: Reading,
 ) -> None:
     """Fit a model and select column weights, corrections, interactions and hyperparameters.
@@ -62,10 +64,11 @@ def tune(
             sample_weight=sample_weight,
             **options,
         )
+        doubts.show()
         tuning.model.save(path)
     note_bad_rows(source)
     if json:
-        print_result({"model": path, **tuning.to_dict()})
+        print_result({"model": path, **tuning.to_dict(), "doubts": doubts.to_list()})
         return
     print_result(str(tuning))
     note(f"wrote the model to {path}")

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.known_order import known_order
 from tallybayes.cells.missing_words import MissingWords
@@ -31,7 +30,7 @@ from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import is_array, is_plain_number, text_of
-from tallybayes.doubts import DoubtKind, doubt
+from tallybayes.doubts import doubt
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families import Family, Ordinal
 from tallybayes.families.discrete.value_order import ValueOrder
@@ -41,10 +40,7 @@ from tallybayes.tables.raw_values import are_whole
 from tallybayes.tables.source import HEAD
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["Inference", "tell_doubts", "tell_none", "with_readings"]
-
-_FREQUENT = 0.2  # share of the cells from which the word None may be a category
-_FREQUENT_LABEL = 0.01  # the same of labels, whose rows are skipped
+__all__ = ["Inference", "with_readings"]
 
 
 @dataclass(frozen=True)
@@ -164,27 +160,6 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings}
     numbers = {name: reading.format.parse(texts[name]) for name, reading in readings.items()}
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
-
-
-def tell_doubts(spec: ColumnSpec, reading: NumberReading | None) -> None:
-    """Warn about what was assumed about the numbers of a column."""
-    if reading is None or (spec.family is None and not reading.doubts):
-        return
-    is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
-    if is_numeric == reading.is_numeric:
-        for one in reading.all_doubts(spec.name):
-            doubt("odd cells", one.text, column=spec.name, hint=one.hint)
-
-
-def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:
-    """Warn if the word None, a missing value, is so frequent in a column of text that it may be a category."""
-    n = table.n_none.get(name, 0)
-    if n <= (_FREQUENT_LABEL if is_label else _FREQUENT) * table.n_rows:
-        return
-    rows = "these rows have no label" if is_label else "they were treated as missing"
-    hint = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value; None is a value then'
-    kind: DoubtKind = "labels" if is_label else "missing words"
-    doubt(kind, f"{n:,} of {table.n_rows:,} cells are None: {rows}", column=name, hint=hint)
 
 
 def _is_dictionary(raw: Raw) -> bool:

@@ -20,7 +20,7 @@ from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["Schema"]
 
-_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "doubts", "columns")
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "not_missing", "doubts", "columns")
 
 
 class _Used(NamedTuple):
@@ -160,8 +160,7 @@ class Schema:
         return {
             **self.label_spec.to_dict(),
             "weight": self.weight,
-            "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
-            **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
+            **_missing_facts(self.missing),
             **({"doubts": [one.to_dict() for one in self.doubts]} if self.doubts else {}),
             "columns": {name: spec.to_dict() for name, spec in self.columns.items()},
         }
@@ -238,15 +237,31 @@ def _why(spec: ColumnSpec) -> str:
     return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
 
 
+def _missing_facts(words: MissingWords | None) -> dict[str, Any]:
+    """The words for missing values as entries of a schema."""
+    facts: dict[str, Any] = {"missing": None}
+    if words is None:
+        return facts
+    if words.only or words.words or not words.values:
+        facts["missing" if words.only else "also_missing"] = list(words.words)
+    return facts | ({"not_missing": {name: list(texts) for name, texts in words.values}} if words.values else {})
+
+
 def _missing_words(facts: Mapping[str, Any]) -> MissingWords | None:
-    """The words of a schema: instead of the usual ones, or besides them."""
-    for name, only in (("missing", True), ("also_missing", False)):
-        words = facts.get(name)
-        if words is None:
-            continue
-        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise ParameterError("a list of words that mean a missing value", got=words)
-        if only and facts.get("also_missing") is not None:
-            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(facts))
-        return MissingWords(tuple(words), only)
-    return None
+    """The words of a schema: instead of the usual ones, or besides them; and those that are values in some columns."""
+    missing, more, values = (facts.get(name) for name in ("missing", "also_missing", "not_missing"))
+    if missing is not None and more is not None:
+        raise ParameterError("missing or also_missing in a schema, not both", got=sorted(facts))
+    if not isinstance(values, (Mapping, type(None))):
+        raise ParameterError("the words of each column that are values", got=values)
+    words = missing if missing is not None else more
+    if words is None and values is None:
+        return None
+    by_column = tuple((str(name), _check_words(texts)) for name, texts in (values or {}).items())
+    return MissingWords(_check_words(words or []), missing is not None, by_column)
+
+
+def _check_words(words: Any) -> tuple[str, ...]:
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise ParameterError("a list of words that mean a missing value", got=words)
+    return tuple(words)

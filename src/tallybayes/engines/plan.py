@@ -72,7 +72,7 @@ def fitted(plan: Plan, part: bytes | PartialSum, *, data: Any = None) -> Model:
         sample = counted.sample
         change = apply_counted(model, counted, 1)
         source = TableSource(Table(0, {})) if data is None else to_source(data)
-        finish_fit(model, plan.counting.label, plan.weights, sample, change, source)
+        finish_fit(model, plan, sample, change, source)
         keep_doubts(model, doubts)
     return model
 

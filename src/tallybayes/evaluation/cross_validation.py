@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
+from tallybayes.columns.column_doubts import doubt_labels
+from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
@@ -28,6 +30,7 @@ __all__ = ["cross_validate"]
 
 
 @with_options()
+@tell_together()
 def cross_validate(
     data: TableLike,
     label: LabelLike = None,
@@ -88,7 +91,8 @@ def cross_validate(
         raise DataError(f"rows with a label in at least two of {plan.n_parts} folds", got=Described("fewer"))
     snapshots = {}
     models = _before_each(parts) if plan.forward else _without_each(parts)
-    n_rows = None if time is not None else sum(sum(part.class_counts.values()) for part in parts)
+    n_learned = sum(sum(part.class_counts.values()) for part in parts)
+    n_rows = None if time is not None else n_learned
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
         sample = RowSample.merge(sample for sample in used if sample is not None)
@@ -105,7 +109,9 @@ def cross_validate(
     source.bad = bad
     accuracies = [evaluation.accuracy for evaluation in evaluations if evaluation.n_rows] if holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
-    return sum(evaluations, start).with_positive(positive)
+    evaluation = sum(evaluations, start).with_positive(positive)
+    doubt_labels(label, skipped, int(n_learned) + skipped, fits.no_label)
+    return evaluation
 
 
 def _name(column: Any) -> Any:

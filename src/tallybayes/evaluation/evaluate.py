@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
+from tallybayes.columns.column_doubts import doubt_labels, words_for_no_label
 from tallybayes.columns.label import Labels
+from tallybayes.doubts import tell_together
 from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
@@ -43,6 +45,7 @@ Batches = Iterable[tuple[Table, Floats]]  # with log P(class | row)
 WITH_THEMSELVES = "the rows that the model has learned, each scored with itself"
 
 
+@tell_together()
 def evaluate(
     model: Model,
     data: TableLike,
@@ -75,10 +78,12 @@ def evaluate(
         )
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
+    words = words_for_no_label(source.head(), label)
     options: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
     work = partial(evaluate_batches, snapshot, label)
     evaluation = score_honestly(snapshot, source, label, work, lambda result: result, **options)
     evaluation.bad = 0 if source.bad is None else source.bad.count
+    doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
     return finish_evaluation(evaluation, snapshot, label, positive)
 
 

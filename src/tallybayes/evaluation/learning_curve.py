@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
+from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.evaluation_text import digits
@@ -142,6 +143,7 @@ class Comparison(ResultView):
 
 
 @with_options()
+@tell_together()
 def compare(
     data: TableLike,
     label: LabelLike = None,

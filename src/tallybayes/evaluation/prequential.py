@@ -13,6 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.column_doubts import doubt_labels
+from tallybayes.doubts import tell_together
 from tallybayes.errors import NONE, DataError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.evaluation_text import digits
@@ -67,6 +69,7 @@ class Prequential:
 
 
 @with_options(UNWEIGHTED)
+@tell_together()
 def prequential(
     data: TableLike, label: LabelLike = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:
@@ -98,6 +101,7 @@ def prequential(
         raise DataError("rows with a label after the first block, which is learned without being scored", got=NONE)
     total = stream.result.evaluation
     total.skipped = model.skipped
+    doubt_labels(label, model.skipped, int(sum(model.class_counts.values())) + model.skipped, fits.no_label)
     total.bad = 0 if source.bad is None else source.bad.count
     return stream.result
 

@@ -1,7 +1,7 @@
 """The family of every column of a table, and the reason: specified by the user, from a schema, or inferred.
 
 A column of dates gets no family; its parts (`signup.weekday`) do. Derived columns come from a schema only. What is
-doubtful about the way in which numbers and missing values are read is a warning.
+doubtful about the way in which numbers and missing values are read is said (`doubts.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
+from tallybayes.cells.missing_words import MissingWords
+from tallybayes.columns.column_doubts import doubt_exclusions, doubt_missing_words, doubt_numbers
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
-from tallybayes.columns.inference import tell_doubts, tell_none, with_readings
+from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import check_label, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import DateReader, part_name
@@ -37,10 +39,12 @@ def plan_columns(
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     schema: Schema | None = None,
+    words: MissingWords | None = None,
 ) -> dict[str, ColumnSpec]:
     """The columns of a table by name, given its first rows.
 
-    families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
+    families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model;
+    words: those for missing values with which the rows were read.
 
     >>> from tallybayes.tables.table import to_table
     >>> table = to_table({"height": [1.7, 1.8], "pet": ["cat", "dog"], "y": ["a", "b"]})
@@ -55,7 +59,7 @@ def plan_columns(
     reserved = {name for name in (column, sample_weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
-    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema)
+    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema, words)
     plan.add_columns()
     plan.check_names(reserved)
     plan.add_derived_columns()
@@ -75,9 +79,10 @@ class _ColumnPlan:
         ignored: Collection[str],
         only: Collection[str] | None,
         schema: Schema | None,
+        words: MissingWords | None,
     ) -> None:
         self.columns: dict[str, ColumnSpec] = {}
-        self._names, self._settings, self._chosen = names, settings, chosen
+        self._names, self._settings, self._chosen, self._words = names, settings, chosen, words
         self._inference = settings.inference
         self._ignored, self._only = set(ignored), None if only is None else set(only)
         every = {} if schema is None else schema.columns
@@ -188,10 +193,9 @@ class _ColumnPlan:
                 self.columns[name] = replace(spec, reader=CellsReader(inputs))
 
     def tell_doubts(self, label: str | None) -> None:
-        """Warn about what was assumed about numbers and missing values."""
-        for name in self._names if self._head.readings or self._head.n_none else ():
-            if name in self._inferred and self.columns[name].status is not Status.BY_USER:
-                tell_doubts(self.columns[name], self._head.readings.get(name))
-                tell_none(name, self._head)
-        if label is not None:
-            tell_none(label, self._head, is_label=True)
+        """Say what was assumed about numbers and missing values, and which columns are not used."""
+        inferred = [n for n in self._names if n in self._inferred and self.columns[n].status is not Status.BY_USER]
+        for name in inferred if self._head.readings else ():
+            doubt_numbers(self.columns[name], self._head.readings.get(name))
+        doubt_missing_words(self._head, self._words, inferred if label is None else [label, *inferred])
+        doubt_exclusions(self.columns[name] for name in inferred)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
+from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.doubts import Doubt, tell_together
@@ -70,21 +71,21 @@ def fit(
         if not change.rows and not change.skipped and source.head().is_from_file:
             hint = "the file has no rows, or all of them were skipped as bad rows"
             raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
-        finish_fit(model, label, plan.weights, sample, change, source)
+        finish_fit(model, plan, sample, change, source)
         keep_doubts(model, doubts)
     return model
 
 
-def finish_fit(
-    model: Model, label: Any, weights: Weighting, sample: RowSample | None, change: Change, source: Source
-) -> Model:
-    """The model after it has learned its rows: warn of what is doubtful, and fit column weights on the sample.
+def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Change, source: Source) -> Model:
+    """The model after it has learned its rows: say what is doubtful, and fit column weights on the sample.
 
     source: whose first rows show the values of a label that is missing.
     """
+    label = plan.counting.label
     check_value(model, label, source)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
     doubt_classes(model.classes, label, change.notes)
-    return set_column_weights(model, weights, sample, warns=True)
+    return set_column_weights(model, plan.weights, sample, warns=True)
 
 
 def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.columns.batch import encode_columns, with_date_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
+from tallybayes.columns.column_doubts import find_sign_values, words_for_no_label
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
@@ -51,10 +52,12 @@ class Plan:
     """How rows are counted, and how their sum becomes a model. Print its `schema`.
 
     weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
+    no_label: the words that are read as a missing label, with how many of the first rows have them.
     """
 
     counting: CountingPlan
     weights: Weighting = None
+    no_label: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -74,8 +77,10 @@ class Plan:
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
+        if known is None and settings.infer == "data":
+            source.missing = find_sign_values(source.head(), source.missing)
         label, sample_weight = _names(label, sample_weight, known, source.head())
-        specs = plan_columns(source.head(), label, sample_weight, settings, **columns)
+        specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
         same = known.label_spec if known is not None and known.label == name else None  # of the same label
         label_spec = same or LabelSpec(name)
@@ -87,7 +92,8 @@ class Plan:
         schema = Schema(label_spec, specs, weight, source.missing)
         if dependence == "one":
             schema = _with_one_dependence(schema, source, label)
-        return cls(CountingPlan(schema, settings, label, sample_weight), weights)
+        no_label = words_for_no_label(source.head(), label)
+        return cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label)
 
     @property
     def schema(self) -> Schema:

@@ -11,8 +11,9 @@ from typing import Any
 
 from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
+from tallybayes.columns.column_doubts import doubt_numbers
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.inference import tell_doubts, with_readings
+from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError
@@ -97,7 +98,7 @@ def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bo
         spec = inference.propose(name, raw, reading)
         if not spec.has_no_value:
             spec = inference.with_values(inference.with_key_form(spec, raw), raw)
-            tell_doubts(spec, reading)
+            doubt_numbers(spec, reading)
             grown = grown or schema.copy()
             grown.columns |= {
                 column: replace(part, origin=Origin.NEW, reason=f"new column; {part.reason}") if are_new else part

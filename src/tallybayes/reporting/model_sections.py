@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.doubts import Doubt
 from tallybayes.formatting import shown
 from tallybayes.html_element import Markup, cell_text, join, table, tag
 from tallybayes.model.model_summary import setting_rows
@@ -23,12 +24,18 @@ _SELECTS = {"nomogram-for": "class", "nomogram-against": "against", "nomogram-ro
 _BARS = 40  # columns in the chart of the importance
 
 
-def head(data: ReportData, title: str) -> Markup:
-    """The model, how it was evaluated, and the most important metrics."""
+def head(data: ReportData, title: str, doubts: Collection[Doubt] = ()) -> Markup:
+    """The model, how it was evaluated, what is to be checked about the data, and the most important metrics."""
     boxes = [tag("div", tag("dt", name), tag("dd", value, tag("small", more))) for name, value, more in _facts(data)]
     label = tag("b", shown(data.model.schema.label) or "a label")
     what = tag("p", "A naive Bayes model of ", label, *_summary(data))
-    return join([tag("h1", title), what, tag("dl", *boxes, class_="facts")])
+    return join([tag("h1", title), what, *_to_check(doubts), tag("dl", *boxes, class_="facts")])
+
+
+def _to_check(doubts: Collection[Doubt]) -> list[Markup]:
+    """What was dropped, guessed or changed when the data was read, as a list; nothing if there is nothing."""
+    entries = [tag("li", one.where + one.text, *([tag("small", one.hint)] if one.hint else [])) for one in doubts]
+    return [tag("aside", tag("h2", "Please check"), tag("ul", *entries), class_="check")] if entries else []
 
 
 def _summary(data: ReportData) -> list[str]:

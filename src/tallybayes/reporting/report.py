@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallybayes.atomic_file import write_file
+from tallybayes.doubts import tell_together
 from tallybayes.model import Model
 from tallybayes.reporting.chart_style import altair
 from tallybayes.reporting.column_sections import add_column_charts
@@ -55,14 +56,16 @@ def report(
     """
     altair()
     title = title or f"Predicting {model.schema.label or 'a label'}"
-    collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
+    with tell_together() as doubts:
+        collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
     facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
     collected.provenance, page = facts, Page(title)
     for add in _BEFORE_TUNING:
         add(page, collected)
     add_tuning(page, getattr(tuning, "curve", tuning))
     add_nomogram(page, collected)
-    return page.render(head(collected, title), f"Made by tallybayes {__version__}. This page loads no other files.")
+    top = head(collected, title, dict.fromkeys([*model.doubts, *doubts]))
+    return page.render(top, f"Made by tallybayes {__version__}. This page loads no other files.")
 
 
 def _date() -> str:

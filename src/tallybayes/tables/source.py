@@ -135,6 +135,7 @@ class ConstantColumns(Source):
 
     def head(self) -> Table:
         """The first rows of the other source."""
+        self._source.missing = self.missing
         return self._fill(self._source.head())
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:

@@ -60,7 +60,8 @@ class Table:
     kept: the cells as they are in the file, if they are to be written again.
     matrix: the columns side by side, if a few rows were given like that.
     readings: how columns of text were read as numbers, of the first rows of a file.
-    n_none: how many cells of a column of text were the word None and are missing.
+    missing_words: of the first rows of a file of text, how many cells of a column were each of the usual words for
+    missing values.
     texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
     """
 
@@ -71,7 +72,7 @@ class Table:
     kept: pa.Table | None = None
     matrix: NDArray[np.generic] | None = None
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
-    n_none: Mapping[str, int] = field(default_factory=dict)
+    missing_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, Raw] = field(default_factory=dict)
 
     @property

@@ -12,8 +12,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
+from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
@@ -41,6 +43,7 @@ LEAST_ROWS = 10  # to tune on
 
 
 @with_options(UNWEIGHTED)
+@tell_together()
 def tune(
     data: TableLike,
     label: LabelLike = None,
@@ -105,6 +108,7 @@ def tune(
     sample = RowSample(rows, if_rare=rows)
     change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
     check_value(model, label, source)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
     if change.rows < LEAST_ROWS:
@@ -212,7 +216,8 @@ def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
             state = tuning.model.snapshot().state
             schema = state.schema
             label = replace(schema.label_spec, name=None) if word == "label" else schema.label_spec
-            schema = Schema(label, schema.columns, None if word == "weight" else schema.weight, schema.missing)
+            weight = None if word == "weight" else schema.weight
+            schema = Schema(label, schema.columns, weight, schema.missing, schema.doubts)
             tuning = replace(tuning, model=Model(replace(state, schema=schema)))
     return tuning
 

@@ -210,9 +210,9 @@ class Delimited(DuckDBFormat):
             self.unread_numbers.warn_of_doubts(name, reading.doubts)
         return None if found is None else replace(found, words=())
 
-    def _without_words(self, column: Any) -> Any:
+    def _without_words(self, name: str, column: Any) -> Any:
         """A column without spaces around its cells, and null in place of the words for missing values."""
-        return self.words.clean(column)
+        return self.words.of_column(name).clean(column)
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
@@ -228,16 +228,16 @@ class Delimited(DuckDBFormat):
         self._keeps_words = True
         cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
         written = dict(zip(self.expressions, cells, strict=True))
-        texts = {name: self._without_words(column) for name, column in written.items()}
+        texts = {name: self._without_words(name, column) for name, column in written.items()}
         columns = self._typed(texts)
         self.inferred = {name: _KINDS[column.type] for name, column in columns.items() if column.type in _KINDS}
-        n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
+        words = {name: self.words.usual_among(written[name], text) for name, text in texts.items()}
         return Table(
             len(cells[0]) if cells else 0,
             columns,
             self.origin(0),
             readings=dict(self.readings),
-            n_none=n_none,
+            missing_words={name: counts for name, counts in words.items() if counts},
             texts={name: text for name, text in texts.items() if columns[name] is not text},
         )
 

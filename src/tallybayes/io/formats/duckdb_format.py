@@ -94,8 +94,9 @@ class DuckDBFormat(FileFormat):
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, in the types that DuckDB gives them."""
         table = self._first_rows(n, skip_bad)
-        columns = [self._without_words(column.combine_chunks()) for column in table.columns]
-        return Table(table.num_rows, dict(zip(self.expressions, columns, strict=True)), self.origin(0))
+        stored = zip(self.expressions, table.columns, strict=True)
+        columns = {name: self._without_words(name, column.combine_chunks()) for name, column in stored}
+        return Table(table.num_rows, columns, self.origin(0))
 
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
         try:
@@ -123,9 +124,9 @@ class DuckDBFormat(FileFormat):
         """Up to n values of the columns of some batches that are not missing; no more batches are read than needed."""
         parts: dict[str, list[Any]] = {name: [] for name in names}
         for batch in batches:
-            for values, column in zip(parts.values(), batch.columns, strict=True):
+            for (name, values), column in zip(parts.items(), batch.columns, strict=True):
                 if sum(map(len, values)) < n and column.null_count < len(column):
-                    values.append(self._without_words(column).drop_null())
+                    values.append(self._without_words(name, column).drop_null())
             if all(sum(map(len, values)) >= n for values in parts.values()):
                 break
         found = {name: pa.concat_arrays(values).slice(0, n) for name, values in parts.items() if values}
@@ -186,7 +187,7 @@ class DuckDBFormat(FileFormat):
         """A table filled with columns, whose cells are as they were read; a bad row is counted, or an error."""
         faults = np.full(table.n_rows, len(columns))  # for each row the number of the first column that is wrong
         for number, (column, stored) in enumerate(zip(columns, cells, strict=True)):
-            text = values = self._without_words(stored)
+            text = values = self._without_words(column.name, stored)
             if column.form is not None:
                 values = column.form.parse(text)
             elif column.cast is not None and is_text_type(text.type):
@@ -227,7 +228,7 @@ class DuckDBFormat(FileFormat):
     def _cell(self, name: str) -> str:
         return self.expressions[name][0]
 
-    def _without_words(self, column: Any) -> Any:
+    def _without_words(self, name: str, column: Any) -> Any:
         """A column with null in place of the words for missing values."""
         if not self.missing or not pa.types.is_string(column.type):
             return column

@@ -11,7 +11,6 @@ import contextlib
 import datetime
 import json
 import sys
-import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -20,7 +19,8 @@ from tallybayes.arrays.chunks import split
 from tallybayes.cells.arrow import to_list
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, DataWarning, Described, TallyError
+from tallybayes.doubts import collect_doubts
+from tallybayes.errors import DataError, Described, TallyError
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.io.files import Files
 from tallybayes.io.formats.file_format import ReadOptions
@@ -69,8 +69,7 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     kind = packed_kind(body) or ("a file of a statistics package" if statistics_kind(name, body[:64]) else None)
     if kind is not None:
         raise DataError(_EXPECTED, got=Described(kind), hint="unpack or export it first")
-    with temporary_copies() as folder, warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", DataWarning)
+    with temporary_copies() as folder, collect_doubts() as doubts:
         path = Path(folder) / _file_name(name, media_type)
         path.write_bytes(_check(body, limit + 1))
         try:
@@ -78,7 +77,7 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
             raise error.at(file=name or None) from None
     columns = list(dict.fromkeys(column for row in rows[:100] for column in row))
-    notes = [str(warning.message).replace(str(path), name or "the rows") for warning in raised]
+    notes = [str(one).replace(str(path), name or "the rows") for one in doubts]
     return {"columns": columns, "rows": rows, "truncated": is_truncated, "notes": notes}
 
 

@@ -1,0 +1,119 @@
+"""What is doubtful about the columns of a table, said in words that name what to type to have it otherwise.
+
+Of numbers: how they are written, and the cells that are none. Of words for missing values: those that may be values.
+Of columns that are not used: those that most rows have a value of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from tallybayes.arrays.column import Flags, Reals
+from tallybayes.cells.arrow import combine_chunks, word_counts
+from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
+from tallybayes.cells.number_reading import NumberReading
+from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.identifier import named_as_identifier
+from tallybayes.columns.label_spec import label_column
+from tallybayes.doubts import doubt
+from tallybayes.formatting import listed
+from tallybayes.tables.table import Table
+
+__all__ = [
+    "doubt_exclusions",
+    "doubt_labels",
+    "doubt_missing_words",
+    "doubt_numbers",
+    "find_sign_values",
+    "words_for_no_label",
+]
+
+_FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
+_LISTED = 5  # names of columns, words
+_ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
+_USES = {
+    Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "categorical"),
+    Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
+    Status.NESTED: ("nested values, excluded", None),
+    Status.NO_FAMILY: ("values of a type that no family takes, excluded", None),
+}
+
+
+def find_sign_values(table: Table, words: MissingWords | None) -> MissingWords | None:
+    """The words for missing values, without those signs that are values of a column by its first rows.
+
+    table: the first rows of a file of text; words: those that were given.
+    """
+    values = {}
+    for name, counts in table.missing_words.items():
+        if name in table.texts or counts.keys().isdisjoint(SIGNS):  # signs among numbers are no values
+            continue
+        if found := words_that_are_values(counts, word_counts(combine_chunks(table.columns[name]))):
+            values[name] = found
+    if not values:
+        return words
+    given = words or MissingWords()
+    return MissingWords(given.words, given.only, tuple(values.items()))
+
+
+def doubt_missing_words(table: Table, words: MissingWords | None, names: Collection[str]) -> None:
+    """Say which signs were taken for values, and which words for missing values are so frequent that they may be.
+
+    table: the first rows, read with these words; names: the columns that matter.
+    """
+    values = dict(words.values) if words is not None else {}
+    for name in names:
+        counts = table.missing_words.get(name, {})
+        if name in values and name in table.columns:
+            texts = word_counts(combine_chunks(table.columns[name]))
+            if not are_plus_and_minus(texts):
+                shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
+                hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
+                doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
+        for word, n in counts.items():
+            may_be_value = word in SIGNS[:-1] or word.lower() == "none"
+            if may_be_value and n > _FREQUENT * table.n_rows and name not in table.texts:
+                text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
+                doubt("missing words", text, column=name, hint=_ONLY)
+
+
+def words_for_no_label(table: Table, label: Any) -> Mapping[str, int]:
+    """The words that were read as a missing label, by the first rows of a file of text."""
+    column, _ = label_column(label, table.columns)
+    return table.missing_words.get(column or "", {})
+
+
+def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, int]) -> None:
+    """Say that rows have no label; words: those that were read as a missing label."""
+    if not n_skipped:
+        return
+    label = label if isinstance(label, str) else None
+    text = f"{n_skipped:,} of {n_rows:,} rows have no label and were left out"
+    if not words:
+        doubt("rows", text, column=label)
+        return
+    shown = ", ".join(f"{word!r} ({n:,})" for word, n in list(words.items())[:_LISTED])
+    doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
+
+
+def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
+    """Say what was assumed about the numbers of a column."""
+    if reading is None or (spec.family is None and not reading.doubts):
+        return
+    is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
+    if is_numeric == reading.is_numeric:
+        for one in reading.all_doubts(spec.name):
+            doubt("odd cells", one.text, column=spec.name, hint=one.hint)
+
+
+def doubt_exclusions(specs: Iterable[ColumnSpec]) -> None:
+    """Say which columns are not used though they have values; not those whose name says that they are identifiers."""
+    excluded: dict[Status, list[str]] = {}
+    for spec in specs:
+        if spec.status in _USES and not named_as_identifier(spec.name):
+            excluded.setdefault(spec.status, []).append(spec.name)
+    for status, names in excluded.items():
+        text, family = _USES[status]
+        hint = None if family is None else f'families={{"{names[0]}": "{family}"}} (--as {names[0]}={family}) uses one'
+        doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
