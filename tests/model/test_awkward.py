@@ -34,8 +34,10 @@ def test_a_row_of_gaps_gets_the_prior(model):
 
 
 def test_a_missing_label_is_skipped_and_counted():
-    model = tb.fit([*PETS, {"sound": "moo", "pet": None}], label="pet")
+    with pytest.warns(tb.DataWarning, match="1 of 5 rows have no label and were left out"):
+        model = tb.fit([*PETS, {"sound": "moo", "pet": None}], label="pet")
     assert model.skipped == 1
+    assert [one.kind for one in model.doubts] == ["rows"]
     assert model.same_counts(tb.fit(PETS, label="pet"))
     change = model.learn([{"sound": "woof", "pet": None}, PETS[0]])
     assert (change.rows, change.skipped) == (1, 1)

@@ -193,7 +193,8 @@ def test_types_are_those_of_what_is_learned_now():
 def test_poisson_refuses_what_is_no_count(bad):
     with pytest.raises(DataError, match="expected an integer"):
         tb.fit({"n": [1.0, bad], "y": [0, 1]}, label="y", families={"n": "poisson"})
-    model = tb.fit({"n": [1.0, bad], "y": [0, None]}, label="y", families={"n": "poisson"})
+    with pytest.warns(tb.DataWarning, match="1 of 2 rows have no label"):
+        model = tb.fit({"n": [1.0, bad], "y": [0, None]}, label="y", families={"n": "poisson"})
     assert model.class_counts == {0: 1}
     with pytest.raises(DataError, match="expected an integer"):
         model.log_score({"n": [bad]})
@@ -221,7 +222,8 @@ def test_masked_values_are_missing():
         tb.fit({"c": [1.0, 2.0, 1.0, None]}, label=list("abab"))
     )
     labels = np.ma.masked_array([1, 2, 1, 2], mask=[0, 1, 0, 1])
-    assert tb.fit({"x": np.arange(4.0)}, label=labels).class_counts == {1: 2}
+    with pytest.warns(tb.DataWarning, match="2 of 4 rows have no label"):
+        assert tb.fit({"x": np.arange(4.0)}, label=labels).class_counts == {1: 2}
 
 
 def test_a_given_prior():

@@ -150,6 +150,7 @@ def test_fractional_amounts_are_exact():
         (pd.date_range("2020-01-01", periods=3), None),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*excluded as identifiers:tallybayes.errors.DataWarning")
 def test_families_are_proposed_with_a_reason(values, family):
     frame = {"x": values, "y": [i % 2 for i in range(len(values))]}
     field = tb.fit(frame, label="y").schema.columns["x"]
@@ -211,6 +212,7 @@ def test_samples_can_be_learned_from():
     assert sample == model.sample(200, seed=1)
 
 
+@pytest.mark.filterwarnings("ignore:.*excluded as identifiers:tallybayes.errors.DataWarning")
 def test_real_tables(shared_data):
     """Held-out accuracy on real tables beats the commonest class, with nothing but the label given."""
     import pyarrow.parquet as pq

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
+_LEAST_CELLS = 5  # of such a word
 _LISTED = 5  # names of columns, words
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
 _USES = {
@@ -73,7 +74,7 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Collect
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         for word, n in counts.items():
             may_be_value = word in SIGNS[:-1] or word.lower() == "none"
-            if may_be_value and n > _FREQUENT * table.n_rows and name not in table.texts:
+            if may_be_value and n >= max(_FREQUENT * table.n_rows, _LEAST_CELLS) and name not in table.texts:
                 text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
                 doubt("missing words", text, column=name, hint=_ONLY)
 
