@@ -27,7 +27,7 @@ _SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with 
 _SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
 _SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/text_cells.py`)
 
-_FEW_WORDS = 10  # beside which the most frequent sign is one of them
+_FEW_WORDS, _FEW_LABELS = 20, 100  # beside which the most frequent sign is one of them
 _LEAST_CELLS = 20  # of a sign, to be called frequent
 
 Bytes = NDArray[np.uint8]
@@ -135,13 +135,16 @@ class MissingWords:
         return max(len(form.encode()) for word in self.folded for form in (word, word.upper()))
 
 
-def words_that_are_values(missing: Mapping[str, int], others: Mapping[str, int]) -> tuple[str, ...]:
+def words_that_are_values(
+    missing: Mapping[str, int], others: Mapping[str, int], *, are_labels: bool = False
+) -> tuple[str, ...]:
     """Which of the words for missing values are values of a column after all.
 
     A minus sign is one beside plus signs. So is a sign that is at least as frequent as any other text of the column, if
     there are few of these and none has a digit: `-` is the usual state of a system that reports a few kinds of errors.
 
-    missing: how often each word occurs; others: how often every other text of the column does.
+    missing: how often each word occurs; others: how often every other text of the column does; are_labels: whether
+    they are labels, of which there may be more.
 
     >>> words_that_are_values({"-": 5}, {"+": 3}), words_that_are_values({"-": 1857}, {"ERROR": 100, "FATAL": 43})
     (('-',), ('-',))
@@ -151,7 +154,8 @@ def words_that_are_values(missing: Mapping[str, int], others: Mapping[str, int])
     signs = {word: n for word, n in missing.items() if word in SIGNS}
     if are_plus_and_minus(others):
         return tuple(word for word in signs if set(word) == {"-"})
-    if not signs or not 0 < len(others) <= _FEW_WORDS or any(sign.isdigit() for text in others for sign in text):
+    few = _FEW_LABELS if are_labels else _FEW_WORDS
+    if not signs or not 0 < len(others) <= few or any(sign.isdigit() for text in others for sign in text):
         return ()
     most = max(others.values())
     return tuple(word for word, n in signs.items() if n >= max(most, _LEAST_CELLS))

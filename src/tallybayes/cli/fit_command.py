@@ -39,6 +39,7 @@ def fit(
     tally fit films.csv --label rating --as genre=tags --ignore title
     tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
     """
+    from tallybayes.columns.column_doubts import doubt_labels
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
@@ -51,7 +52,9 @@ def fit(
         options = fit_options(source, label, sample_weight=sample_weight, **fitting)
         path = None
         if dry_run:
-            model = Plan.of(source, label, options, sample_weight=sample_weight).empty_model()
+            plan = Plan.of(source, label, options, sample_weight=sample_weight)
+            doubt_labels(label, sum(plan.no_label.values()), source.head().n_rows, plan.no_label)
+            model = plan.empty_model()
         else:
             path = model_path(output, data)
             model = fit_model(source, label, sample_weight=sample_weight, **options)

@@ -6,11 +6,13 @@ Of columns that are not used: those that most rows have a value of.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from tallybayes.arrays.column import Flags, Reals
-from tallybayes.cells.arrow import combine_chunks, word_counts
+from tallybayes.cells.arrow import combine_chunks, is_text_type, word_counts
 from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
@@ -41,40 +43,43 @@ _USES = {
 }
 
 
-def find_sign_values(table: Table, words: MissingWords | None) -> MissingWords | None:
+def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> MissingWords | None:
     """The words for missing values, without those signs that are values of a column by its first rows.
 
     table: the first rows of a file of text; words: those that were given.
     """
-    values = {}
+    values, label = {}, label_column(label, table.columns)[0]
     for name, counts in table.missing_words.items():
-        if name in table.texts or counts.keys().isdisjoint(SIGNS):  # signs among numbers are no values
-            continue
-        if found := words_that_are_values(counts, word_counts(combine_chunks(table.columns[name]))):
-            values[name] = found
+        column = table.columns[name]
+        if is_text_type(column.type) and not counts.keys().isdisjoint(SIGNS):  # signs among numbers are no values
+            others = word_counts(combine_chunks(column))
+            if found := words_that_are_values(counts, others, are_labels=name == label):
+                values[name] = found
     if not values:
         return words
     given = words or MissingWords()
     return MissingWords(given.words, given.only, tuple(values.items()))
 
 
-def doubt_missing_words(table: Table, words: MissingWords | None, names: Collection[str]) -> None:
+def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterable[str], label: str | None) -> None:
     """Say which signs were taken for values, and which words for missing values are so frequent that they may be.
 
-    table: the first rows, read with these words; names: the columns that matter.
+    table: the first rows, read with these words; names: the columns that matter. Of the label only the first is said:
+    its missing values are counted among all rows (`doubt_labels`).
     """
     values = dict(words.values) if words is not None else {}
-    for name in names:
-        counts = table.missing_words.get(name, {})
+    for name in (label, *names) if label is not None else names:
+        counts, column_type = table.missing_words.get(name, {}), getattr(table.columns.get(name), "type", None)
         if name in values and name in table.columns:
             texts = word_counts(combine_chunks(table.columns[name]))
             if not are_plus_and_minus(texts):
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
                 hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
-        for word, n in counts.items():
+        for word, n in counts.items() if name != label else ():
             may_be_value = word in SIGNS[:-1] or word.lower() == "none"
-            if may_be_value and n >= max(_FREQUENT * table.n_rows, _LEAST_CELLS) and name not in table.texts:
+            holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
+            if may_be_value and holds_text and n >= max(_FREQUENT * table.n_rows, _LEAST_CELLS):
                 text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
                 doubt("missing words", text, column=name, hint=_ONLY)
 

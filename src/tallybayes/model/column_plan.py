@@ -197,5 +197,5 @@ class _ColumnPlan:
         inferred = [n for n in self._names if n in self._inferred and self.columns[n].status is not Status.BY_USER]
         for name in inferred if self._head.readings else ():
             doubt_numbers(self.columns[name], self._head.readings.get(name))
-        doubt_missing_words(self._head, self._words, inferred if label is None else [label, *inferred])
+        doubt_missing_words(self._head, self._words, inferred, label)
         doubt_exclusions(self.columns[name] for name in inferred)

@@ -78,7 +78,7 @@ class Plan:
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         if known is None and settings.infer == "data":
-            source.missing = find_sign_values(source.head(), source.missing)
+            source.missing = find_sign_values(source.head(), source.missing, label)
         label, sample_weight = _names(label, sample_weight, known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
