@@ -126,3 +126,12 @@ def test_ranges_with_brackets_are_no_numbers():
     """Cells such as `-10.000)`, with one bracket, were once taken for a number whose value then was missing."""
     cells = pa.array(["-10.000)", "[10.000-15.000)", "[75.000-"] * 10)
     assert "a" not in detect_numbers({"a": cells})
+
+
+def test_a_few_cells_with_digits_that_are_no_numbers_decide_nothing():
+    """One `1,000+`, of a shifted row, beside a frequent word; several such cells are values, and the column is text."""
+    cells = ["19M", "201k", "3.5M", "8M", "Varies with device"] * 50
+    reading = detect_numbers({"a": pa.array([*cells, "1,000+"])})["a"]
+    assert reading.is_numeric
+    assert list(reading.words) == ["Varies with device", "1,000+"]
+    assert not detect_numbers({"a": pa.array([*cells, *["1,000+"] * 5])})["a"].is_numeric

@@ -42,6 +42,7 @@ _CODE = r"^[+-]?0\d"  # 007 is a name, not a number
 _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _RARE = 0.02  # share of cells with a factor up to which that is said aloud
+_ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
 
 
@@ -226,7 +227,8 @@ def _decide_reading(
     is_numeric = _holds_numbers(n_numbers, n, words) and not evidence.has_codes
     doubts = doubts if is_numeric else []
     if evidence.has_several_units:
-        is_numeric, doubts = False, [] if evidence.has_codes else [_several_units(evidence)]
+        is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
+        is_numeric, doubts = False, [] if is_prose else [_several_units(evidence)]
     elif len(evidence.contradicting) > (1 - _SHARE) * n:
         is_numeric, doubts = False, [] if evidence.has_codes else [_mixed(evidence, decimal)]
     elif is_numeric:
@@ -248,7 +250,10 @@ def _decide_reading(
 
 
 def _holds_numbers(n_numbers: int, n: int, words: Mapping[str, int]) -> bool:
-    if any(sign.isdigit() for word in words for sign in word):  # 3+ and 12-15 are values, not words
+    values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
+    if n >= _FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
+        words = {word: n_cells for word, n_cells in words.items() if word not in values}
+    elif values:  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
     return mostly_numbers(n_numbers, n) or (n >= _FEW_CELLS and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
 

@@ -144,6 +144,7 @@ def _are_factors(counts: Mapping[_Marks, int]) -> bool | None:
 
 
 def _is_rare(n: int, total: int) -> bool:
+    """Whether so few of all cells are odd: they decide nothing for the others."""
     return total >= _MANY and n <= max(1, _ODD * total)
 
 
