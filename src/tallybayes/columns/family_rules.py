@@ -60,6 +60,7 @@ _OFTEN, _MOST = 0.05, 0.75  # the share of texts that have a shared word, and th
 _SEVERAL = 3  # shared words: fewer are those of names, such as "customer 17"
 _SELDOM = 10  # rows of a text, on average, below which texts of several words are prose: no category has enough rows
 _MANY_TEXTS = 50  # distinct texts below which they are categories, although a text of several words has few rows
+_ODD = 0.002  # share of rows whose values may be outside a known order: a shifted row, not a category
 _LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
 
 
@@ -252,7 +253,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
         return _prose(name, some, n_rows / n_values)
     if are_dates(values):
         return _dates(name)
-    if (order := known_order(values)) is not None:
+    if (order := _order(values, n_rows)) is not None:
         return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
         if n_parts := n_tags(values, separator, n_rows):
@@ -262,6 +263,21 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
     if n_values > n_rows / 2 and n_rows >= IDENTIFIER_ROWS:
         return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
     return ColumnSpec(name, Categorical(), f"text, {_distinct(n_values)}")
+
+
+def _order(values: Mapping[str, int], n_rows: int) -> tuple[str, ...] | None:
+    """The known order of texts; a few odd cells may be outside it, of which `Inference.with_values` warns."""
+    order = known_order(values)
+    if order is not None or len(values) > _MANY_TEXTS or n_rows < IDENTIFIER_ROWS:
+        return order
+    left = dict(values)
+    for n in sorted(set(values.values())):  # the rarest first
+        left = {value: n_cells for value, n_cells in left.items() if n_cells > n}
+        if sum(left.values()) < n_rows - max(1, _ODD * n_rows):
+            return None
+        if (order := known_order(left)) is not None:
+            return order
+    return None
 
 
 def _are_sentences(some: list[str]) -> bool:
