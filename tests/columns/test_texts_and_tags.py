@@ -51,6 +51,7 @@ def test_short_messages_are_prose_and_no_identifiers():
         ["Adm-clerical", "Exec-managerial", "Handlers equip cleaners etc", "Machine op inspect"] * 30,
         [f"{job} of the {place} department" for job in ("head", "clerk") for place in "abcdefgh"] * 8,
         messages(2000, 46),
+        [f"{a} {b} {c}" for a in "abcd" for b in "abcd" for c in "abcd"] * 5,
     ],
 )
 def test_phrases_that_repeat_are_categories(phrases):

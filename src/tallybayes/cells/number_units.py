@@ -5,8 +5,8 @@ a K after a space (`3 K`), and there is no currency, these may be metres and kel
 without a letter are so much larger that only a factor makes sense of both (`1.2 m` beside `850,000`). And beside other
 units (`5 km`, `300 m`) a letter is a unit. A B alone is one too (`12B`).
 
-A unit that hardly any cell has (a row whose cells are shifted, a note) says nothing about the others: cells with it are
-odd, and missing.
+A unit that hardly any cell has (a row whose cells are shifted, a note) does not decide for the others: cells with it
+are odd, and missing.
 """
 
 from __future__ import annotations

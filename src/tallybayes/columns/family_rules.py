@@ -258,7 +258,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
     for separator in _SEPARATORS:
         if n_parts := n_tags(values, separator, n_rows):
             return ColumnSpec(name, Tags(separator), f"{n_parts} tags separated by {separator}")
-    if n_rows > 1 and is_diverse and _are_sentences(some):
+    if n_rows > 1 and is_diverse and _are_sentences(some, hardly_repeat=n_values > n_rows / 2):
         return _prose(name, some, n_rows / n_values)
     if n_values > n_rows / 2 and n_rows >= IDENTIFIER_ROWS:
         return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
@@ -280,11 +280,11 @@ def _order(values: Mapping[str, int], n_rows: int) -> tuple[str, ...] | None:
     return None
 
 
-def _are_sentences(some: list[str]) -> bool:
-    """Whether texts have several words; fewer suffice if most texts share one with many others, as messages do."""
+def _are_sentences(some: list[str], *, hardly_repeat: bool) -> bool:
+    """Whether texts have several words; fewer if they hardly repeat and most share words, as messages do."""
     words = [value.split() for value in some]
     mean = np.mean([len(value) for value in words])
-    if mean >= _WORDS or mean < _SHARED_WORDS:
+    if mean >= _WORDS or mean < _SHARED_WORDS or not hardly_repeat:
         return bool(mean >= _WORDS)
     n_texts = Counter(word for value in words for word in set(value))
     shared = {word for word, n in n_texts.items() if n >= _OFTEN * len(some)}
