@@ -132,6 +132,7 @@ def test_what_may_be_something_else_is_no_month(text):
     assert parse_date(text) is None
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 def test_a_month_has_no_weekday():
     model, _ = fit("month", [*["2023-12", "2024-01", "2024-05"] * 20, "unknown"])
     assert [name for name in model.schema.families if name != "y"] == ["month.elapsed", "month.month", "month.year"]
