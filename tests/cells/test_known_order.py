@@ -29,6 +29,17 @@ from tallybayes.errors import DataWarning, ParameterError
         ("$10k-$20k", "$20k-$30k", "$30k+"),
         ("0–9", "10–19", "20–29"),
         ("mild", "moderate", "severe"),
+        ("< 1 year", "1 year", "2 years", "9 years", "10+ years"),
+        ("-1 year", "1-3 years", "4-6 years", "10+ years"),
+        ("0", "0+", "1+", "500+", "1,000+", "10,000+", "5,000,000+"),
+        ("<5", "<10", "<20", "20+"),
+        ("new", "1 to 2", "3 to 4", "5 to 7", "more than 7"),
+        ("none", "1-2 days", "3-4 days", "more than 7 days"),
+        ("unemployed", "<1", "1<=X<4", "4<=X<7", ">=7"),
+        ("never", "1-2 times", "3+ times"),
+        ("0%", "1 - 10%", "11 - 23%", "100%"),
+        ("0-6 months", "7-12 months", "13+ months"),
+        ("1", "2", "3", "more"),
     ],
 )
 def test_known_orders(order):
@@ -49,6 +60,11 @@ def test_known_orders(order):
         ("555-1234", "555-2345", "555-0001"),
         ("med", "medium", "high"),
         ("S", "M", "D", "W"),
+        ("Free", "1-2", "3-4"),
+        ("no checking", "<0", "0<=X<200", ">=200"),
+        ("1-2 days", "1-2 weeks", "3+ weeks"),
+        ("1a", "2b", "3+"),
+        ("none", "never", "1-2"),
         (),
     ],
 )
@@ -99,3 +115,14 @@ def test_a_model_of_categories_and_one_of_their_order_merge():
     merged = more.merge(few)
     assert str(merged.schema.families["risk"]) == "ordinal:low<medium<high"
     assert sum(merged.class_counts.values()) == 30
+
+
+def test_a_few_odd_cells_do_not_hide_an_order():
+    """A shifted row: its value is outside the order, tells nothing, and is said."""
+    installs = ["1,000+", "5,000+", "10,000+", "500,000+"] * 200
+    table = {"x": [*installs, "Free"], "y": [*["a", "b"] * 400, "a"]}
+    with pytest.warns(DataWarning, match=r"values outside the order tell nothing: \['Free'\] in 1 row"):
+        model = tb.fit(table, label="y", column_weights=None)
+    assert model.schema.families["x"].order == ("1,000+", "5,000+", "10,000+", "500,000+")
+    frequent = {"x": [*installs, *["Free"] * 20], "y": [*["a", "b"] * 400, *["a"] * 20]}
+    assert tb.fit(frequent, label="y", column_weights=None).schema.families["x"].name == "categorical"

@@ -1,8 +1,9 @@
 """How the cells of a column of dates are read: the forms of text that are understood, and what a column decides.
 
 A cell may be a date (2024-12-31, 2024/12/31, 31.12.2024, 12/31/2024, 31 Dec 2024, Dec 31, 2024, 20241231), a date with
-a time (T or a space between them, 12 or 24 hours, an offset or Z), or a time alone. The one thing that a cell cannot
-tell is whether 01/02/2024 begins with the day or the month: the column decides, and the schema keeps it.
+a time (T or a space between them, 12 or 24 hours, an offset or Z), a month (2024-12, 12/2024, Dec 2024), which is its
+first day, a week (2024-W05), which is its Monday, or a time alone. A cell cannot tell whether 01/02/2024 begins with
+the day or the month, nor the century of 01/02/51 (`century.py`): the column decides, and the schema keeps it.
 
 Every cell becomes a local time, in microseconds since 1970-01-01. A cell with an offset, and the seconds of an epoch,
 are instants: their local time is that of `zone` (UTC if there is none). Any other cell is a local time as it stands.
@@ -17,9 +18,21 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
+from tallybayes.cells.century import POSIX, full_year
 from tallybayes.errors import ParameterError
 
-__all__ = ["DATE_PARTS", "DAY", "EPOCH_UNITS", "DateFormat", "Moment", "day_first_of", "parse_date"]
+__all__ = [
+    "DATE_PARTS",
+    "DAY",
+    "EPOCH_UNITS",
+    "DateFormat",
+    "Moment",
+    "day_first_of",
+    "is_month",
+    "is_season",
+    "parse_date",
+    "short_year",
+]
 
 DATE_PARTS = ("elapsed", "year", "month", "weekday", "hour")
 
@@ -27,7 +40,7 @@ SECOND = 1_000_000  # microseconds
 DAY = 86_400 * SECOND
 EPOCH_UNITS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds in each; nanoseconds are divided instead
 _UNITS = (*EPOCH_UNITS, "ns")
-_PIVOT = 69  # a year of two digits below it is of this century, as POSIX has it
+_LAST_YEAR = 9900
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
@@ -38,6 +51,12 @@ _DATES = (
     rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\.?[\s-]*{_MONTH}[\s,-]*(?P<year>\d{{4}}|\d{{2}})",
     rf"{_WEEKDAY}{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})",
     r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+    r"(?P<year>\d{4})-?w(?P<week>\d{2})",
+)
+_MONTHS_ALONE = (  # of years that are likely, because these are also codes
+    r"(?P<year>(?:1[5-9]|2[01])\d\d)[-/](?P<month>0[1-9]|1[0-2])",
+    r"(?P<month>0?[1-9]|1[0-2])[-/](?P<year>(?:1[5-9]|2[01])\d\d)",
+    rf"{_MONTH}[\s,/-]*(?P<year>\d{{4}})",
 )
 _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
@@ -51,6 +70,12 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 def _forms() -> list[re.Pattern[str]]:
     """The patterns of dates; made when they are needed, as that takes milliseconds."""
     return [re.compile(rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?", re.IGNORECASE) for date in _DATES]
+
+
+@cache
+def _month_forms() -> list[re.Pattern[str]]:
+    """The patterns of months without a day."""
+    return [re.compile(month, re.IGNORECASE) for month in _MONTHS_ALONE]
 
 
 class Moment(NamedTuple):
@@ -68,9 +93,11 @@ class DateFormat:
     day_first: whether 01/02/2024 is the 1st of February; None: still to be decided by the column.
     epoch: the unit of numbers that count from 1970 (s, ms, us, ns); "auto": still to be decided by their magnitude.
     zone: the time zone of the clock, such as Europe/Berlin; None is UTC.
+    years_from: the first of the hundred years in which years of two digits lie; None is 1969, as POSIX has it, or still
+    to be decided by the column.
 
     >>> DateFormat.parse("date:day_first,zone=Europe/Berlin")
-    DateFormat(day_first=True, epoch=None, zone='Europe/Berlin')
+    DateFormat(day_first=True, epoch=None, zone='Europe/Berlin', years_from=None)
     >>> str(DateFormat(epoch="ms"))
     'date:epoch=ms'
     """
@@ -78,10 +105,13 @@ class DateFormat:
     day_first: bool | None = None
     epoch: str | None = None
     zone: str | None = None
+    years_from: int | None = None
 
     def __post_init__(self) -> None:
         if self.epoch is not None and self.epoch not in (*_UNITS, "auto"):
             raise ParameterError(f"the unit of an epoch ({', '.join(_UNITS)})", got=self.epoch)
+        if self.years_from is not None and not 0 < self.years_from < _LAST_YEAR:
+            raise ParameterError("the first of the hundred years of years of two digits", got=self.years_from)
         if self.zone is not None:
             import zoneinfo
 
@@ -93,9 +123,9 @@ class DateFormat:
 
     @classmethod
     def parse(cls, text: str) -> DateFormat:
-        """From its string form: date, date:day_first, date:month_first, date:epoch[=UNIT], date:zone=NAME."""
-        result, options = cls(), text.partition(":")[2]
-        for option in options.split(",") if options else []:
+        """From its string form: date, with day_first, month_first, epoch[=UNIT], zone=NAME and years_from=YEAR."""
+        result, given = cls(), text.partition(":")[2]
+        for option in given.split(",") if given else []:
             name, _, value = (part.strip() for part in option.partition("="))
             if name in ("day_first", "month_first") and value.lower() in ("", "true", "false"):
                 result = replace(result, day_first=(name == "day_first") == (value.lower() != "false"))
@@ -103,8 +133,11 @@ class DateFormat:
                 result = replace(result, epoch=value or "auto")
             elif name == "zone" and value:
                 result = replace(result, zone=value)
+            elif name == "years_from" and value.isdecimal():
+                result = replace(result, years_from=int(value))
             else:
-                raise ParameterError("an option of date (day_first, month_first, epoch, zone=NAME)", got=option)
+                options = "day_first, month_first, epoch, zone=NAME, years_from=YEAR"
+                raise ParameterError(f"an option of date ({options})", got=option)
         return result
 
     @classmethod
@@ -115,11 +148,12 @@ class DateFormat:
     def __str__(self) -> str:
         order = None if self.day_first is None else "day_first" if self.day_first else "month_first"
         parts = [order, self.epoch and f"epoch={self.epoch}", self.zone and f"zone={self.zone}"]
+        parts += [None if self.years_from is None else f"years_from={self.years_from}"]
         options = ",".join(part for part in parts if part)
         return f"date:{options}" if options else "date"
 
 
-def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
+def parse_date(text: str, *, day_first: bool = True, years_from: int = POSIX) -> Moment | None:
     """A text as a moment; None if it is no date.
 
     >>> parse_date("1970-01-02")
@@ -135,13 +169,50 @@ def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
     for form in _forms():
         if (match := form.fullmatch(text)) is not None:
             parts = match.groupdict()
-            day = _day(parts, day_first)
+            day = _day(parts, day_first, years_from)
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
+    if (month := _match_month(text)) is not None:
+        day = _day({**month.groupdict(), "day": "1"}, day_first, years_from)
+        return None if day is None else Moment(day * DAY, False, False)
     match = re.fullmatch(_TIME, text, re.IGNORECASE)
     if match is not None and (time := _time(match.groupdict())) is not None:
         return Moment(time[0], True, False)  # an offset needs a date
     return None
+
+
+def _match_month(text: str) -> re.Match[str] | None:
+    return next((match for form in _month_forms() if (match := form.fullmatch(text.strip())) is not None), None)
+
+
+def is_month(text: str) -> bool:
+    """Whether a text is a month of a year, without a day.
+
+    >>> is_month("2024-12"), is_month("Dec 2024"), is_month("2024-12-31")
+    (True, True, False)
+    """
+    return len(text) <= _LONGEST and _match_month(text) is not None
+
+
+def is_season(text: str) -> bool:
+    """Whether a text may be a season that began in one year and ended in the next: 2011-12.
+
+    >>> is_season("2011-12"), is_season("2011-11")
+    (True, False)
+    """
+    match = re.fullmatch(r"(\d{4})[-/](\d{2})", text.strip())
+    return match is not None and (int(match[1]) + 1) % 100 == int(match[2])
+
+
+def short_year(text: str) -> int | None:
+    """The year of a date if it has two digits.
+
+    >>> short_year("01/02/51"), short_year("1-Jul-04"), short_year("01/02/2051")
+    (51, 4, None)
+    """
+    matches = (form.match(text.strip()) for form in _forms()[1:3])
+    match = next((match for match in matches if match is not None), None)
+    return int(match["year"]) if match is not None and len(match["year"]) == 2 else None
 
 
 def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
@@ -168,8 +239,10 @@ def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
     return points > 0, ambiguous
 
 
-def _day(parts: Mapping[str, str | None], day_first: bool) -> int | None:
+def _day(parts: Mapping[str, str | None], day_first: bool, years_from: int) -> int | None:
     """Days since 1970, by the calendar of today for all years; None for a day that does not exist."""
+    if parts.get("week"):
+        return _monday(int(parts["year"] or 0), int(parts["week"] or 0))
     if parts.get("name"):
         month = _MONTHS.index(str(parts["name"])[:3].lower()) + 1
         day = int(parts["day"] or 0)
@@ -178,13 +251,21 @@ def _day(parts: Mapping[str, str | None], day_first: bool) -> int | None:
     else:
         day, month = int(parts["day"] or 0), int(parts["month"] or 0)
     digits = str(parts["year"])
-    year = int(digits) + (0 if len(digits) > 2 else 2000 if int(digits) < _PIVOT else 1900)
+    year = int(digits) if len(digits) > 2 else full_year(int(digits), years_from)
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= month <= 12 or not 1 <= day <= _DAYS[month - 1] or (month == 2 and day == 29 and not is_leap):
         return None
     # Years in cycles of 400, which all have the same days, so that any year is within the range of Python's dates.
     cycles, within = divmod(year - 1, 400)
     return datetime.date(within + 1, month, day).toordinal() + cycles * 146_097 - 719_163
+
+
+def _monday(year: int, week: int) -> int | None:
+    """Days since 1970 of the first day of a week of ISO 8601; None for one that does not exist."""
+    try:
+        return datetime.date.fromisocalendar(year, week, 1).toordinal() - 719_163
+    except ValueError:
+        return None
 
 
 def _time(parts: Mapping[str, str | None]) -> tuple[int, bool] | None:

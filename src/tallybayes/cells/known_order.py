@@ -1,7 +1,9 @@
 """Orders that are known without being told: low, medium, high; months; sizes; ranges such as 26-35 and 65+.
 
 A column has such an order if every one of its values is in it, at least three of them, each place of the order once.
-Ranges must not overlap, so that results ("3-2") and codes ("10-25") are not taken for ranges.
+Ranges must not overlap, so that results ("3-2") and codes ("10-25") are not taken for ranges, and have one unit. Of
+several open ranges (10+, 50+) each ends where the next begins. A word among ranges needs a clear place: new and none
+are the lowest.
 """
 
 from __future__ import annotations
@@ -52,14 +54,18 @@ _SCALES = (
     "daily, weekly, monthly, quarterly, yearly|annually",
 )
 
-_NUMBER = r"[$€£]?\s*(-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?)\s*([km]?)"
-_BETWEEN = rf"{_NUMBER}\s*(?:-|–|—|to|until|\.\.)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
-_BELOW = rf"(?:<=?|≤|under|below|less than|up to|until)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
-_ABOVE = rf"(?:>=?|≥|over|above|more than|from|at least)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
-_MORE = rf"{_NUMBER}\s*(?:\+|-?\s*(?:or|and)?\s*(?:more|over|above|older|plus|up))"
-_SINGLE = _NUMBER
+_NUMBER = r"[$€£]?\s*(-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?)\s*((?:[km](?![a-z]))?)"
+_UNIT = r"(?:\s*([a-z%€]+))?"
+_BETWEEN = rf"{_NUMBER}\s*(?:-|–|—|to|until|\.\.|<=?\s*[a-z]\s*<=?)\s*{_NUMBER}{_UNIT}"
+_BELOW = rf"(?:<=?|≤|under|below|less than|up to|until)\s*{_NUMBER}{_UNIT}"
+_ABOVE = rf"(?:>=?|≥|over|above|more than|from|at least)\s*{_NUMBER}{_UNIT}"
+_MORE = rf"{_NUMBER}\s*(?:\+|-?\s*(?:or|and)?\s*(?:more|over|above|older|plus|up)){_UNIT}"
+_SINGLE = rf"{_NUMBER}{_UNIT}"
+_LOWEST = {"new", "none", "never", "no", "zero", "nothing", "nil", "unemployed"}  # below all ranges
+_HIGHEST = {"more", "or more", "and more"}  # above them
 _PLACE = r"(\d+)(?:st|nd|rd|th)"
 _THOUSANDS = {"": 1.0, "k": 1e3, "m": 1e6}
+_INFINITE = float("inf")
 
 
 def known_order(values: Collection[str]) -> tuple[str, ...] | None:
@@ -71,6 +77,8 @@ def known_order(values: Collection[str]) -> tuple[str, ...] | None:
     ('low', 'Medium', 'High')
     >>> known_order(["26-35", "<18", "65+", "18-25"]), known_order(["1-0", "2-1", "0-3"]), known_order(["a", "b", "c"])
     (('<18', '18-25', '26-35', '65+'), None, None)
+    >>> known_order(["10+ years", "< 1 year", "2 years", "new"]), known_order(["1,000+", "500+", "5,000+"])
+    (('new', '< 1 year', '2 years', '10+ years'), ('500+', '1,000+', '5,000+'))
     """
     if not LEAST <= len(values) <= _SPELLINGS:
         return None
@@ -119,28 +127,55 @@ def _place(text: str) -> float | None:
 
 
 def _ranges(folded: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Ranges of numbers in order, single numbers among them; None if they overlap or if there are only numbers."""
-    by_value = {value: _range(text) for value, text in folded.items()}
-    ranges = {value: limits for value, limits in by_value.items() if limits is not None}
-    if len(ranges) < len(by_value) or all(low == high for low, high in ranges.values()):
+    """Ranges of numbers in order, single numbers among them; None if they overlap or if there are only numbers.
+
+    One word may be among them that is below all ranges (new, none), and one that is above them (more).
+    """
+    ranges: dict[str, tuple[float, float]] = {}
+    units: set[str] = set()
+    for value, text in folded.items():
+        if (found := _range(text)) is None:
+            return None
+        ranges[value] = found[:2]
+        units |= {found[2].removesuffix("s")} - {""}
+    if len(units) > 1 or all(low == high and abs(low) < _INFINITE for low, high in ranges.values()):
         return None
-    result = sorted(ranges, key=lambda value: ranges[value])
-    ends = [ranges[value] for value in result]
-    if any(after[0] < before[1] for before, after in itertools.pairwise(ends)):
+    closed = _close(ranges)
+    result = sorted(closed, key=lambda value: closed[value])
+    ends = [closed[value] for value in result]
+    if any(after[0] < before[1] or after == before for before, after in itertools.pairwise(ends)):
         return None
     return tuple(result)
 
 
-def _range(text: str) -> tuple[float, float] | None:
+def _close(ranges: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Ranges without an end, such as 10+ and 50+, up to the next of them; those without a beginning likewise."""
+    starts = sorted(low for low, high in ranges.values() if high == _INFINITE)
+    stops = sorted(high for low, high in ranges.values() if low == -_INFINITE)
+    result = {}
+    for value, (low, high) in ranges.items():
+        if high == _INFINITE:
+            high = min((start for start in starts if start > low), default=high)
+        if low == -_INFINITE:
+            low = max((stop for stop in stops if stop < high), default=low)
+        result[value] = (low, high)
+    return result
+
+
+def _range(text: str) -> tuple[float, float, str] | None:
+    """The limits of a range, and its unit; None if a text is none."""
+    if text in _LOWEST or text in _HIGHEST:
+        limit = -_INFINITE if text in _LOWEST else _INFINITE
+        return limit, limit, ""
     if match := re.fullmatch(_BETWEEN, text, re.IGNORECASE):
         low, high = _number(match[1], match[2] or match[4]), _number(match[3], match[4])
-        return (low, high) if low < high else None
+        return (low, high, match[5] or "") if low < high else None
     if match := re.fullmatch(_BELOW, text, re.IGNORECASE):
-        return float("-inf"), _number(match[1], match[2])
+        return -_INFINITE, _number(match[1], match[2]), match[3] or ""
     if match := re.fullmatch(_ABOVE, text, re.IGNORECASE) or re.fullmatch(_MORE, text, re.IGNORECASE):
-        return _number(match[1], match[2]), float("inf")
+        return _number(match[1], match[2]), _INFINITE, match[3] or ""
     if match := re.fullmatch(_SINGLE, text, re.IGNORECASE):
-        return _number(match[1], match[2]), _number(match[1], match[2])
+        return _number(match[1], match[2]), _number(match[1], match[2]), match[3] or ""
     return None
 
 

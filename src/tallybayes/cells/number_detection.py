@@ -1,9 +1,10 @@
 """Which columns of text hold numbers, and in which format: decided by all of their cells, and by the whole table.
 
-A number is split into signs, a unit and digits with separators. A pair of a decimal sign and a thousands
-separator fits a column if all of its numbers can be read with it. Columns that only one decimal sign fits (`1,5` or
-`1,234.50`) decide for those that two fit (`5,201`). Where none decides, that reading is taken which gives numbers with
-a separator (`5,201`) and numbers without (`865`) the same magnitude, and the doubt is kept, to be said aloud.
+A number is split into signs, a unit or factor (`number_units.py`) and digits with separators. A pair of a decimal sign
+and a thousands separator fits a column if all of its numbers can be read with it. Columns that only one decimal sign
+fits (`1,5` or `1,234.50`) decide for those that two fit (`5,201`). Where none decides, that reading is taken which
+gives numbers with a separator (`5,201`) and numbers without (`865`) the same magnitude, and the doubt is kept, to be
+said aloud.
 
 A column holds numbers if nearly all cells are numbers, or at least half of them and the rest are few different words
 without digits ("unknown", "refused"). Codes with leading zeros stay text.
@@ -11,31 +12,26 @@ without digits ("unknown", "refused"). Codes with leading zeros stay text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, pc, strings, to_numpy, word_counts
+from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, all_match, list_words
+from tallybayes.cells.number_reading import Doubt, NumberReading, all_match
+from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity|nan)\s*$"
-_KNOWN_UNITS = (  # of which two in one column are said aloud; any other unit is one if all numbers have it
-    "% \u2030 k m bn mio mrd kg g mg lb lbs oz km cm mm mi mile ft in yd m\u00b2 l ml cl gal h hr hour min minute s "
-    "sec second ms day week month yr year \u00b0c \u00b0f \u00b0 w kw mw wh kwh mwh v mv ma hz khz mhz ghz kb mb gb tb "
-    "km/h mph kmh pcs px bar hpa kcal"
-)
 _SPACED = r"[.,' ]?\d(?:[\d.,' ]*\d)?[.,]?"
-_SUFFIX = r"[\pL%\x{b0}\x{b5}\x{2030}][\pL/%\x{b0}\x{b2}\x{b3}\x{b7}]{0,14}(?: \pL+){0,2}\.?"
 _PARTS = (
-    rf"^\(? ?[+-]? ?(?P<before>{CURRENCY})? ?[+-]? ?(?P<core>{_SPACED})(?:[eE][+-]?\d+)?"
-    rf" ?(?P<after>{CURRENCY}|{_SUFFIX})? ?-? ?\)?$"
+    rf"^(?P<opened>\(?) ?[+-]? ?(?P<before>{CURRENCY})? ?[+-]? ?(?P<core>{_SPACED})(?:[eE][+-]?\d+)?"
+    rf"{AFTER} ?-? ?(?P<closed>\)?)$"
 )
 _PAIRS = [(d, t) for t in ("", *THOUSANDS) for d in DECIMALS if d != t]
 _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"  # could be thousands
@@ -45,6 +41,8 @@ _FIRST = 10  # cells that rule out most patterns
 _CODE = r"^[+-]?0\d"  # 007 is a name, not a number
 _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
+_RARE = 0.02  # share of cells with a factor up to which that is said aloud
+_ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
 
 
@@ -57,18 +55,17 @@ def _pattern(decimal: str, thousands: str) -> str:
 
 _FITS = {pair: _pattern(*pair) for pair in _PAIRS}
 _ANY_CORE = "|".join(f"(?:{pattern[1:-1]})" for pattern in _FITS.values())
-_UNITS = "|".join(unit.replace("/", "\\/") for unit in _KNOWN_UNITS.split())
-_ANY_UNIT = rf"(?:{CURRENCY}|(?i:{_UNITS})s?)"
-_ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{_ANY_UNIT}? ?-? ?\)?$"
+_ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{ANY_UNIT}? ?-? ?\)?$"
 
 
-def looks_like_number(cells: Any) -> Any:
-    """Which cells would be a number in one format or another, with a usual unit.
+def looks_like_number(cells: Any, words: Sequence[str] = ()) -> Any:
+    """Which cells would be a number in one format or another, with a usual unit or factor; words are none.
 
-    >>> looks_like_number(pa.array(["1,5", "$ 3", "4'431", "1.2.3", "3+", "none"])).to_pylist()
-    [True, True, True, False, False, False]
+    >>> looks_like_number(pa.array(["1,5", "$ 3", "4'431", "1.2.3", "3+", "none", "$2bn", "5 kg"])).to_pylist()
+    [True, True, True, False, False, False, True, True]
     """
-    return pc.match_substring_regex(plain_signs(cells), _ANY)
+    found = pc.match_substring_regex(plain_signs(cells), _ANY)
+    return pc.and_not(found, pc.is_in(cells, value_set=strings(list(words)).cast(cells.type))) if words else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +79,19 @@ class _Evidence:
     contradicting: Any  # numbers that only other pairs fit
     all_plain: bool = False
     has_codes: bool = False
-    unit: str = ""
-    n_without_unit: int = 0
-    units: Mapping[str, int] = field(default_factory=dict)  # known ones, if there are several
+    units: Units | None = None  # None: there are none
+    odd: Any = ()  # numbers with a unit that hardly any other has
+
+    def format(self, pair: tuple[str, str]) -> NumberFormat:
+        """The format with a pair of decimal sign and thousands separator."""
+        if self.units is None:
+            return NumberFormat(*pair)
+        return NumberFormat(*pair, unit=self.units.unit, factors=self.units.factors is True)
+
+    @property
+    def has_several_units(self) -> bool:
+        """Whether numbers have different units, so that they cannot be compared."""
+        return self.units is not None and bool(self.units.several)
 
     @property
     def rivals(self) -> list[tuple[str, str]]:
@@ -98,7 +105,8 @@ class _Evidence:
     def decides(self) -> str | None:
         """The decimal sign, if only one fits."""
         signs = {decimal for decimal, _ in self.pairs}
-        is_clear = len(self.separated) and not len(self.contradicting) and not self.has_codes and not self.units
+        is_clear = len(self.separated) and not len(self.contradicting)
+        is_clear = is_clear and not self.has_codes and not self.has_several_units
         return signs.pop() if len(signs) == 1 and is_clear and mostly_numbers(self.n_fitting, len(self.cells)) else None
 
 
@@ -146,15 +154,14 @@ def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
         return _plain_evidence(cells, usable)
     values = plain_signs(cells)
     parts = pc.extract_regex(values, _PARTS)
-    is_like = pc.is_valid(parts)
+    closed = pc.replace_substring(pc.struct_field(parts, "closed"), ")", "(")
+    is_like = pc.fill_null(pc.equal(pc.struct_field(parts, "opened"), closed), False)
     if not is_like.true_count:
         return None
-    parts, values = parts.filter(is_like), values.filter(is_like)
-    nothing = pa.scalar("", cells.type)
-    tokens = pc.binary_join_element_wise(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"), nothing)
-    unit, units, has_unit, n_without = _unit(tokens)
+    parts, values, like = parts.filter(is_like), values.filter(is_like), cells.filter(is_like)
+    units = find_units(parts)
     cores = pc.struct_field(parts, "core")
-    usual = pc.and_(has_unit, _not(cores, _ADDRESS))
+    usual = pc.and_(units.has_unit, _not(cores, _ADDRESS))
     cores, values = cores.filter(usual), values.filter(usual)
     if not len(cores):
         return None
@@ -172,9 +179,8 @@ def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
         len(cores) - len(separated) + best,
         others,
         has_codes=_count(cores, _CODE) > 0,
-        unit=unit,
-        n_without_unit=n_without,
         units=units,
+        odd=like.filter(units.is_odd),
     )
 
 
@@ -189,31 +195,6 @@ def _plain_evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence:
     else:
         pairs = [(".", ""), (",", ".")] if len(points) else usable
     return _Evidence(cells, pairs, points, len(cells), cells[:0], all_plain=True, has_codes=_count(cells, _CODE) > 0)
-
-
-def _unit(tokens: Any) -> tuple[str, dict[str, int], Any, int]:
-    """The unit of the numbers, several known ones if there are, which cells have it (or none), how many have none."""
-    counts: dict[str, int] = {}
-    for token, n in word_counts(tokens).items():
-        counts[_singular(token)] = counts.get(_singular(token), 0) + n
-    n_without = counts.pop("", 0)
-    known = {unit: n for unit, n in counts.items() if _is_known(unit)}
-    if len(counts) == 1 and (known or not n_without):
-        known = counts
-    unit = next(iter(known)) if len(known) == 1 else ""
-    allowed = [token for token in word_counts(tokens) if _singular(token) in ("", *known)]
-    has_unit = pc.is_in(tokens, value_set=strings(allowed).cast(tokens.type))
-    return unit, known if len(known) > 1 else {}, has_unit, n_without if unit else 0
-
-
-def _singular(token: str) -> str:
-    """A unit without its plural s, in lower case unless it is a code or sign."""
-    lower = token if token.isupper() and len(token) == 3 else token.lower().rstrip(".")
-    return lower[:-1] if len(lower) > 2 and lower.endswith("s") and lower.isalpha() else lower
-
-
-def _is_known(unit: str) -> bool:
-    return _count(strings([unit]), f"^(?:{_ANY_UNIT})$") > 0
 
 
 def _decide_reading(
@@ -231,7 +212,8 @@ def _decide_reading(
         point = pair[0] if len(evidence.separated) or sign is None else sign
         other = thousands if thousands is not None else "." if point == "," else ","
         pair = (point, other if other != point else "")
-    form, n = NumberFormat(*pair, unit=evidence.unit), len(evidence.cells)
+    form, about_factors = _decide_factors(evidence, pair)
+    n = len(evidence.cells)
     as_it_is = evidence.all_plain and (pair[0] == "." or not len(evidence.separated))
     rest = odd = evidence.cells[:0]
     if not as_it_is:
@@ -239,18 +221,18 @@ def _decide_reading(
         rest, numbers = evidence.cells.filter(pc.invert(is_number)), evidence.cells.filter(is_number)
         odd = evidence.separated if evidence.all_plain else numbers.filter(_not(numbers, NUMBER))
     n_numbers = n - len(rest)
-    words = word_counts(rest.filter(pc.invert(looks_like_number(rest))))  # other numbers are errors when they are read
+    odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
+    words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
     is_numeric = _holds_numbers(n_numbers, n, words) and not evidence.has_codes
     doubts = doubts if is_numeric else []
-    if evidence.units:
-        is_numeric, doubts = False, [] if evidence.has_codes else [_several_units(evidence)]
+    if evidence.has_several_units:
+        is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
+        is_numeric, doubts = False, [] if is_prose else [_several_units(evidence)]
     elif len(evidence.contradicting) > (1 - _SHARE) * n:
         is_numeric, doubts = False, [] if evidence.has_codes else [_mixed(evidence, decimal)]
-    elif evidence.n_without_unit and is_numeric:
-        doubts.append(
-            Doubt(f"{evidence.n_without_unit:,} of {n:,} cells have no unit and were taken as {evidence.unit}", None)
-        )
+    elif is_numeric:
+        doubts += about_factors
     example = odd[0].as_py() if len(odd) else None
     return NumberReading(
         n,
@@ -268,7 +250,10 @@ def _decide_reading(
 
 
 def _holds_numbers(n_numbers: int, n: int, words: Mapping[str, int]) -> bool:
-    if any(sign.isdigit() for word in words for sign in word):  # 3+ and 12-15 are values, not words
+    values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
+    if n >= _FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
+        words = {word: n_cells for word, n_cells in words.items() if word not in values}
+    elif values:  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
     return mostly_numbers(n_numbers, n) or (n >= _FEW_CELLS and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
 
@@ -280,11 +265,11 @@ def mostly_numbers(n_numbers: float, n: int) -> bool:
 
 def _by_magnitude(evidence: _Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
     """The pair with which numbers that have a separator are about as large as those that have none."""
-    if evidence.unit and _count(strings([evidence.unit]), f"^{CURRENCY}$"):
+    if evidence.units is not None and evidence.units.is_money:
         return next(pair for pair in rivals if pair[1])  # money has two decimals, not three
-    parsed = {pair: _logs(NumberFormat(*pair, unit=evidence.unit).parse(evidence.separated)) for pair in rivals}
+    parsed = {pair: _logs(evidence.format(pair).parse(evidence.separated)) for pair in rivals}
     without = evidence.cells.filter(pc.invert(pc.is_in(evidence.cells, value_set=evidence.separated)))
-    plain = _logs(NumberFormat(unit=evidence.unit).parse(without))
+    plain = _logs(evidence.format((".", "")).parse(without))
     usual = (".", "") if (".", "") in rivals else (",", "") if delimiter == ";" else (".", ",")
     if not len(plain):
         return usual
@@ -300,16 +285,53 @@ def _logs(values: Any) -> np.ndarray:
 
 def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:
     example = evidence.separated[0].as_py()
-    values = [
-        NumberFormat(*pair, unit=evidence.unit).parse(evidence.separated[:1])[0].as_py() for pair in (taken, other)
-    ]
+    values = [evidence.format(pair).parse(evidence.separated[:1])[0].as_py() for pair in (taken, other)]
     name, sign = ("thousands", other[1]) if other[1] else ("decimal", other[0])
     text = f"{shorten(example)} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
     return Doubt(text, f'{name}="{sign}" (--{name} {sign}) reads {values[1]:.15g}')
 
 
+def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberFormat, list[Doubt]]:
+    """The format with factors or a unit, and what is doubtful about these."""
+    form, units, n = evidence.format(pair), evidence.units, len(evidence.cells)
+    if units is None:
+        return form, []
+    if units.factors is None:
+        return _factor_or_unit(evidence, form)
+    if units.factors and units.n_factors <= _RARE * n:
+        lettered = evidence.cells.filter(pc.is_null(NumberFormat(*pair, unit=units.unit).parse(evidence.cells)))
+        numbers = form.parse(lettered)
+        example, value = lettered.filter(pc.is_valid(numbers))[:1].to_pylist(), numbers.drop_null()[:1].to_pylist()
+        text = f"only {units.n_factors:,} of {n:,} cells have a factor: {{}} was read as {{:.15g}}"
+        return form, [Doubt(text.format(shorten(e), v), None) for e, v in zip(example, value, strict=True)]
+    if units.n_without:
+        text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
+        return form, [Doubt(text, None)]
+    return form, []
+
+
+def _factor_or_unit(evidence: _Evidence, form: NumberFormat) -> tuple[NumberFormat, list[Doubt]]:
+    """Numbers of which some have a letter: a factor, if only that gives them the magnitude of the others."""
+    multiplied = replace(form, unit="", factors=True)
+    plain = pc.is_valid(replace(form, unit="").parse(evidence.cells))
+    others, lettered = (evidence.cells.filter(which) for which in (plain, pc.invert(plain)))
+    as_unit, as_factor, usual = (
+        _logs(f.parse(c)) for f, c in ((form, lettered), (multiplied, lettered), (form, others))
+    )
+    is_factor = False
+    if len(usual) and len(as_unit):
+        middle = np.median(usual)
+        is_factor = bool(abs(np.median(as_factor) - middle) < abs(np.median(as_unit) - middle))
+    taken, other = (multiplied, form) if is_factor else (form, multiplied)
+    shown = lettered.filter(pc.is_valid(taken.parse(lettered)))[:1]
+    values = [f.parse(shown).to_pylist()[0] for f in (taken, other)]
+    text = f"{shorten(shown[0].as_py())} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
+    hint = f"factors of the column in the schema (--save-schema, --schema): {str(not is_factor).lower()}"
+    return taken, [Doubt(text, hint)]
+
+
 def _several_units(evidence: _Evidence) -> Doubt:
-    shown = list_words(dict(sorted(evidence.units.items(), key=lambda item: -item[1])))
+    shown = "" if evidence.units is None else evidence.units.listed
     text = f"the numbers have different units: {shown}; the column was not taken for numbers"
     return Doubt(text, "convert the cells to one unit before fitting")
 

@@ -1,10 +1,10 @@
 """How the cells of a column of text are read as numbers.
 
-A format has a decimal sign, a sign between groups of thousands and a unit, which is dropped. With any format a number
-may also be plain (`5201`, `5.2e3` with the decimal sign of the format), and negative in every usual way: `-5`, also
-with the real minus sign, `5-`, `(5)`, `-$5`, `$-5`. Groups must be real ones: three digits after each separator and no
-leading zero; with commas also the Indian ones of two digits (`1,23,456`). Which format a column has is decided in
-`number_detection.py`.
+A format has a decimal sign, a sign between groups of thousands, a unit, which is dropped, and perhaps factors (`254K`,
+`3.0M`), which multiply (`number_factor.py`). With any format a number may also be plain (`5201`, `5.2e3` with the
+decimal sign of the format), and negative in every usual way: `-5`, also with the real minus sign, `5-`, `(5)`, `-$5`,
+`$-5`. Groups must be real ones: three digits after each separator and no leading zero; with commas also the Indian ones
+of two digits (`1,23,456`). Which format a column has is decided in `number_detection.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings
 from tallybayes.cells.missing_words import trim_cells
+from tallybayes.cells.number_factor import FACTOR, exponents
 from tallybayes.errors import ParameterError
 
 __all__ = ["CURRENCY", "DECIMALS", "THOUSANDS", "NumberFormat", "groups", "plain_signs", "with_signs"]
@@ -37,7 +38,7 @@ _SIGNS = {  # what is written in several ways
     "[\N{RIGHT SINGLE QUOTATION MARK}\N{MODIFIER LETTER APOSTROPHE}]": "'",
 }
 _INFINITIES = {r"^\s*\+?(?i:inf|infinity)\s*$": float("inf"), r"^\s*-(?i:inf|infinity)\s*$": -float("inf")}
-_KEYS = {"decimal", "thousands", "unit", "words"}
+_KEYS = {"decimal", "thousands", "unit", "words", "factors"}
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,20 @@ class NumberFormat:
     """Decimal sign, thousands separator and unit of the numbers in a column of text.
 
     words: cells that are not numbers and were seen when the format was found; they are missing values.
+    factors: whether letters and words such as K, M and bn multiply; without them, such a cell is no number.
 
     >>> cells = pa.array(["1.234,50 kg", "-2 kg", "(3,5)", "12", "none"])
     >>> NumberFormat(",", ".", unit="kg").parse(cells).to_pylist()
     [1234.5, -2.0, -3.5, 12.0, None]
+    >>> NumberFormat(thousands=",", unit="€", factors=True).parse(pa.array(["€254K", "€2.3M", "1,200"])).to_pylist()
+    [254000.0, 2300000.0, 1200.0]
     """
 
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
     words: tuple[str, ...] = ()
+    factors: bool = False
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
@@ -68,15 +73,20 @@ class NumberFormat:
             raise ParameterError("a unit: text without digits", got=self.unit)
         if not all(isinstance(word, str) for word in self.words):
             raise ParameterError("words, the texts that are not numbers", got=self.words)
+        if not isinstance(self.factors, bool):
+            raise ParameterError("true or false: whether K and M are factors", got=self.factors)
 
     def parse(self, cells: Any) -> Any:
         """Cells of text as doubles; null where a cell is null or not a number in this format."""
         cells = combine_chunks(cells)
         parts = pc.extract_regex(plain_signs(trim_cells(cells)), self._pattern)
-        opened, sign, inner, whole, rest, only, minus, closed = (pc.struct_field(parts, name) for name in _PARTS)
+        opened, sign, inner, whole, rest, only, power, factor, minus, closed = (
+            pc.struct_field(parts, name) for name in _PARTS
+        )
         whole = whole if not self.thousands else pc.replace_substring(whole, self.thousands, "")
         nothing = pa.scalar("", cells.type)
-        digits = pc.binary_join_element_wise(whole, rest, only, nothing)
+        power = pc.binary_join_element_wise(power, exponents(factor), nothing) if self.factors else power
+        digits = pc.binary_join_element_wise(whole, rest, only, power, nothing)
         value = pc.cast(
             digits if self.decimal == "." else pc.replace_substring(digits, self.decimal, "."), pa.float64()
         )
@@ -92,14 +102,19 @@ class NumberFormat:
         unit = _unit_pattern(self.unit)
         whole = groups(self.thousands) + r"|\d+" if self.thousands else r"\d+"
         point = re.escape(self.decimal)
-        power = r"(?:[eE][+-]?\d+)?"
-        number = rf"(?:(?P<whole>{whole})(?P<rest>(?:{point}\d*)?{power})|(?P<only>{point}\d+{power}))"
+        number = rf"(?:(?P<whole>{whole})(?P<rest>(?:{point}\d*)?)|(?P<only>{point}\d+))"
         before, after = (rf"(?:{unit} ?)?", rf"(?: ?{unit})?") if unit else ("", "")
+        power = rf"(?P<power>(?:[eE][+-]?\d+)?){after}"
+        factor = "(?P<factor>)"
+        if self.factors:  # directly behind a factor stands no unit of small letters: kg is a unit
+            is_apart = self.unit.isalpha() and not self.unit.isupper()
+            power = rf"(?:{power}| ?(?P<factor>{FACTOR}){after.replace(' ?', ' ') if is_apart else after})"
+            factor = ""
         some = rf"^(?P<opened>\(?) ?(?P<sign>[+-]?) ?{before}(?P<inner>[+-]?) ?{number}"
-        return rf"{some}{after} ?(?P<minus>-?) ?(?P<closed>\)?)$"
+        return rf"{some}{power}{factor} ?(?P<minus>-?) ?(?P<closed>\)?)$"
 
     def text(self, value: float) -> str:
-        """A number as this format writes it.
+        """A number as this format writes it, without a factor.
 
         >>> NumberFormat(",", ".", unit="kg").text(-1234567.5), NumberFormat(unit="$").text(3)
         ('-1.234.567,5 kg', '$3')
@@ -119,20 +134,19 @@ class NumberFormat:
         plain: dict[str, Any] = {"decimal": self.decimal}
         plain |= {"thousands": self.thousands} if self.thousands else {}
         plain |= {"unit": self.unit} if self.unit else {}
-        return plain | ({"words": list(self.words)} if self.words else {})
+        plain |= {"words": list(self.words)} if self.words else {}
+        return plain | ({"factors": True} if self.factors else {})
 
     @classmethod
     def from_dict(cls, facts: Any) -> NumberFormat:
         """The format from plain values, checked.
 
         >>> NumberFormat.from_dict({"decimal": ",", "unit": "%"})
-        NumberFormat(decimal=',', thousands='', unit='%', words=())
+        NumberFormat(decimal=',', thousands='', unit='%', words=(), factors=False)
         """
         if not isinstance(facts, Mapping) or facts.keys() - _KEYS or not isinstance(facts.get("words", []), list):
-            raise ParameterError("a format of numbers: decimal, thousands, unit and words", got=facts)
-        return cls(
-            facts.get("decimal", "."), facts.get("thousands", ""), facts.get("unit", ""), tuple(facts.get("words", ()))
-        )
+            raise ParameterError("a format of numbers: decimal, thousands, unit, words and factors", got=facts)
+        return cls(**{**facts, "words": tuple(facts.get("words", ()))})
 
 
 def _with_infinities(numbers: Any, cells: Any) -> Any:
@@ -156,7 +170,7 @@ def with_signs(form: NumberFormat, decimal: str | None, thousands: str | None) -
     return replace(form, decimal=decimal, thousands=thousands)
 
 
-_PARTS = ("opened", "sign", "inner", "whole", "rest", "only", "minus", "closed")
+_PARTS = ("opened", "sign", "inner", "whole", "rest", "only", "power", "factor", "minus", "closed")
 
 
 def groups(thousands: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -67,7 +67,7 @@ class NumberReading:
         if self.is_plain and not self.words:
             return None
         known = [word for word in self.words if len(word) <= _LENGTH][:_KEPT]
-        return NumberFormat(self.format.decimal, self.format.thousands, self.format.unit, tuple(known))
+        return replace(self.format, words=tuple(known))
 
     @property
     def remark(self) -> str:
@@ -76,8 +76,10 @@ class NumberReading:
             return ""
         if not self.is_numeric:
             return f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers" if self.n_numbers else ""
-        unit = f" (the unit {self.format.unit} is dropped)" if self.format.unit else ""
-        parts = [] if self.example is None else [f"written like {' '.join(self.example.split())}{unit}"]
+        facts = [f"the unit {self.format.unit} is dropped"] if self.format.unit else []
+        facts += ["K, M and the like multiply"] if self.format.factors else []
+        about = f" ({', '.join(facts)})" if facts else ""
+        parts = [] if self.example is None else [f"written like {' '.join(self.example.split())}{about}"]
         parts += [f"not numbers: {', '.join(list(self.words)[:_LISTED])}"] if self.words else []
         parts[-1:] = [f"{parts[-1]}, ..."] if len(self.words) > _LISTED else parts[-1:]
         return "; ".join(parts)

@@ -196,7 +196,7 @@ def parse_column(text: Any) -> Family | DateFormat:
     """A family, or how a column of dates is read, from its string form.
 
     >>> parse_column("histogram"), parse_column("date:day_first")
-    (Histogram(), DateFormat(day_first=True, epoch=None, zone=None))
+    (Histogram(), DateFormat(day_first=True, epoch=None, zone=None, years_from=None))
     """
     if isinstance(text, DateFormat):
         return text

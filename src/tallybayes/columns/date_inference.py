@@ -13,7 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, is_text_type, to_list, to_numpy
-from tallybayes.cells.date_format import DATE_PARTS, DateFormat, day_first_of, parse_date
+from tallybayes.cells.century import POSIX, born, full_year, window_start
+from tallybayes.cells.date_format import (
+    DATE_PARTS,
+    DAY,
+    DateFormat,
+    day_first_of,
+    is_month,
+    is_season,
+    parse_date,
+    short_year,
+)
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.readers.date_cells import NO_DATE, read_dates
 from tallybayes.columns.readers.date_reader import (
@@ -70,7 +80,9 @@ def infer_date_parts(
         if dates.origin is not Origin.SPECIFIED:
             return {name: ColumnSpec.unused(name, Status.UNDECIDED)}
         all_parts = True
-    used = [part for part in DATE_PARTS if all_parts or part in wanted or part_varies(cells, part)]
+    artificial = {"weekday"} if _are_months(raw) else set()  # of the first day of a month
+    varying = [part for part in DATE_PARTS if part not in artificial and part_varies(cells, part)]
+    used = [part for part in DATE_PARTS if all_parts or part in wanted or part in varying]
     if not used:  # the column will not be read again, where other cells are counted
         unread = UnreadDates()
         unread.add(name, raw, cells)
@@ -103,6 +115,8 @@ def are_dates(texts: Mapping[str, int]) -> bool:
     total = sum(n for _, n in some)
     if not total or not any(_is_date(text) for text, _ in some[:_FEW_CELLS]):
         return False
+    if all(is_season(text) for text, _ in some):
+        return False
     n_dates = sum(n for text, n in some if _is_date(text))
     return n_dates >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total
 
@@ -129,9 +143,13 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
     """
     if form.epoch == "auto":
         return replace(form, epoch=_unit(raw))
-    if form.day_first is not None or form.epoch is not None:
+    if form.epoch is not None:
         return form
-    day_first, ambiguous = day_first_of(texts := _texts(raw))
+    texts = _texts(raw)
+    form = form if form.years_from is not None else _with_century(name, form, texts)
+    if form.day_first is not None:
+        return form
+    day_first, ambiguous = day_first_of(texts)
     if not any("/" in text or "." in text or "-" in text for text in texts) or not _has_order(texts):
         return form
     if ambiguous:
@@ -141,9 +159,35 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
     return replace(form, day_first=day_first)
 
 
+def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> DateFormat:
+    """The format with the century of years of two digits, where it is not the usual one or the dates are births."""
+    short = {text: year for text in texts if (year := short_year(text)) is not None}
+    if not short:
+        return form
+    others = (parse_date(text) for text in texts if text not in short)
+    years = [1970 + moment.micros // DAY * 400 // 146_097 for moment in others if moment and not moment.is_time]
+    latest = max([datetime.date.today().year, *years])
+    start = window_start(short.values(), latest=latest, may_be_future=not born(name))
+    changed = [text for text, year in short.items() if full_year(year, start) != full_year(year, POSIX)]
+    if not changed and not born(name):
+        return form
+    if changed:
+        year = short[changed[0]]
+        hint = f"families={{{name!r}: 'date:years_from={POSIX}'}} (--as {name}=date:years_from={POSIX}) reads"
+        text = f"two-digit years: {year:02} was read as {full_year(year, start)}"
+        doubt("dates", text, column=name, hint=f"{hint} {full_year(year, POSIX)}")
+    return replace(form, years_from=start)
+
+
 def _has_order(texts: Mapping[str, int]) -> bool:
     """Whether a text can be read in two ways at all."""
     return any(parse_date(text, day_first=True) != parse_date(text, day_first=False) for text in texts)
+
+
+def _are_months(raw: Raw) -> bool:
+    """Whether all texts of a column are months, or missing."""
+    texts = [text for text in itertools.islice(_texts(raw), _SAMPLE) if is_month(text) or _is_date(text)]
+    return bool(texts) and all(map(is_month, texts))
 
 
 def _texts(raw: Raw) -> Mapping[str, int]:

@@ -3,7 +3,7 @@
 booleans, and numbers that are only 0 and 1   bernoulli
 numbers, whole ones too                       histogram (or the family given by `numeric=`); poisson only if asked for
 text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
-text with |, ; or , between values; sets      tags
+text with |, ; or , between values; sets      tags (`columns/tag_rules.py`); also lists with brackets
 lists, maps, sparse matrices                  multinomial
 prose                                         text
 dates and times                               none: their parts are columns with families (`columns/date_inference.py`)
@@ -25,13 +25,16 @@ from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import as_doubles, combine_chunks, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.cells.known_order import known_order
+from tallybayes.cells.list_cell import are_lists
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.date_inference import are_dates, is_date_type
 from tallybayes.columns.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
+from tallybayes.columns.readers.bag_reader import BagReader
 from tallybayes.columns.readers.date_reader import DateReader
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import as_reals
+from tallybayes.columns.tag_rules import n_tags
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 from tallybayes.tables.raw_values import has_fraction, is_missing, is_number, plain_reals
@@ -44,16 +47,20 @@ _BOOLEANS = "booleans"
 _REALS = "real numbers"
 _DATES = "dates and times"
 _DURATIONS = "durations have no family"
-_SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
 _FEW_ROWS = 100  # rows that mostly tell whether numbers are only 0 and 1
 _MANY_INTEGERS = 100  # distinct integers from which their number is not mentioned
 # Thai, Khmer, Chinese ...
 _NO_SPACES = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
-_SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
 _SOME = 1000  # texts whose words are counted
 _LONG = 200  # mean number of characters from which text that hardly repeats can only be prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
+_SHARED_WORDS = 3  # the same where most texts share a word with many others
+_OFTEN, _MOST = 0.05, 0.75  # the share of texts that have a shared word, and that have any of them
+_SEVERAL = 3  # shared words: fewer are those of names, such as "customer 17"
+_SELDOM = 10  # rows of a text, on average, below which texts of several words are prose: no category has enough rows
+_MANY_TEXTS = 50  # distinct texts below which they are categories, although a text of several words has few rows
+_ODD = 0.002  # share of rows whose values may be outside a known order: a shifted row, not a category
 _LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
 
 
@@ -239,21 +246,50 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
         return ColumnSpec.unused(name, Status.IDENTIFIER, reason)
     if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
         return ColumnSpec(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
-    if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
-        return _prose(name, some)
+    if are_lists(some):
+        return ColumnSpec(name, Tags(","), "lists", BagReader(has_brackets=True))
+    is_diverse = n_values > n_rows / 2 or n_values > max(n_rows / _SELDOM, _MANY_TEXTS)
+    if is_diverse and np.mean([len(value) for value in some]) > _LONG:
+        return _prose(name, some, n_rows / n_values)
     if are_dates(values):
         return _dates(name)
-    if (order := known_order(values)) is not None:
+    if (order := _order(values, n_rows)) is not None:
         return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
-        if n_parts := _n_tags(values, separator, n_rows):
+        if n_parts := n_tags(values, separator, n_rows):
             return ColumnSpec(name, Tags(separator), f"{n_parts} tags separated by {separator}")
-    if n_rows > 1 and n_values > n_rows / 2:
-        if np.mean([len(value.split()) for value in some]) >= _WORDS:
-            return _prose(name, some)
-        if n_rows >= IDENTIFIER_ROWS:
-            return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
+    if n_rows > 1 and is_diverse and _are_sentences(some, hardly_repeat=n_values > n_rows / 2):
+        return _prose(name, some, n_rows / n_values)
+    if n_values > n_rows / 2 and n_rows >= IDENTIFIER_ROWS:
+        return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
     return ColumnSpec(name, Categorical(), f"text, {_distinct(n_values)}")
+
+
+def _order(values: Mapping[str, int], n_rows: int) -> tuple[str, ...] | None:
+    """The known order of texts; a few odd cells may be outside it, of which `Inference.with_values` warns."""
+    order = known_order(values)
+    if order is not None or len(values) > _MANY_TEXTS or n_rows < IDENTIFIER_ROWS:
+        return order
+    left = dict(values)
+    for n in sorted(set(values.values())):  # the rarest first
+        left = {value: n_cells for value, n_cells in left.items() if n_cells > n}
+        if sum(left.values()) < n_rows - max(1, _ODD * n_rows):
+            return None
+        if (order := known_order(left)) is not None:
+            return order
+    return None
+
+
+def _are_sentences(some: list[str], *, hardly_repeat: bool) -> bool:
+    """Whether texts have several words; fewer if they hardly repeat and most share words, as messages do."""
+    words = [value.split() for value in some]
+    mean = np.mean([len(value) for value in words])
+    if mean >= _WORDS or mean < _SHARED_WORDS or not hardly_repeat:
+        return bool(mean >= _WORDS)
+    n_texts = Counter(word for value in words for word in set(value))
+    shared = {word for word, n in n_texts.items() if n >= _OFTEN * len(some)}
+    n_sharing = sum(not shared.isdisjoint(value) for value in words)
+    return len(shared) >= _SEVERAL and n_sharing >= _MOST * len(some)
 
 
 def _n_without_spaces(texts: list[str]) -> int:
@@ -261,22 +297,7 @@ def _n_without_spaces(texts: list[str]) -> int:
     return sum(len(re.findall(_NO_SPACES, text)) for text in texts if not text.isascii())
 
 
-def _prose(name: str, some: list[str]) -> ColumnSpec:
+def _prose(name: str, some: list[str], n_repeats: float) -> ColumnSpec:
     words = np.mean([len(value.split()) for value in some])
-    return ColumnSpec(name, Text(), f"prose: {words:.0f} words on average, few texts repeat")
-
-
-def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
-    """How many distinct tags there are if the texts are tags with this separator, else 0.
-
-    A bar has no other use; a comma or semicolon must give fewer parts than there are texts, because it also occurs in
-    names ("Smith, John").
-    """
-    separated = sum(n for value, n in values.items() if separator in value)
-    if not separated or separated < _SEPARATED * n_rows:
-        return 0
-    parts = {part.strip() for value in values for part in value.split(separator)} - {""}
-    if separator != "|" and sum(n for value, n in values.items() if re.match(_SINGLE_NUMBER, value)) > separated / 2:
-        return 0  # 1,5 and 5,201 are numbers, whatever else is among them
-    few = max(50, n_rows // 2) if separator == "|" else min(len(values) // 2, n_rows // 5)
-    return len(parts) if len(parts) <= few else 0
+    how = "few texts repeat" if n_repeats < 2 else f"each text in {n_repeats:.1f} rows"
+    return ColumnSpec(name, Text(), f"prose: {words:.0f} words on average, {how}")

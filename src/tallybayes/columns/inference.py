@@ -18,21 +18,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.cells.arrow import to_list
 from tallybayes.cells.key_form import KeyForm
 from tallybayes.cells.known_order import known_order
+from tallybayes.cells.list_cell import are_lists
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
 from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
+from tallybayes.columns.readers.bag_reader import BagReader
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import is_array, is_plain_number, text_of
 from tallybayes.doubts import doubt
 from tallybayes.errors import DataError, ParameterError, shorten
-from tallybayes.families import Family, Ordinal
+from tallybayes.families import Family, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
 from tallybayes.formatting import shown
@@ -85,7 +88,7 @@ class Inference:
         return replace(spec, reason=reason, reader=reader)
 
     def with_values(self, spec: ColumnSpec, raw: Raw) -> ColumnSpec:
-        """The column with what its values tell: the order of categories, and whether numbers are whole.
+        """The column with what its values tell: the order of categories, brackets of lists, whether numbers are whole.
 
         >>> column = ColumnSpec("size", Ordinal(), "specified")
         >>> Inference(Ordinal()).with_values(column, ["L", "S", "M", "S"]).family
@@ -93,6 +96,8 @@ class Inference:
         """
         spec = _with_order(spec, spec.family, raw) if isinstance(spec.family, Ordinal) else spec
         reader = spec.reader
+        if isinstance(spec.family, Tags) and not reader.has_brackets and _has_lists(raw):
+            return replace(spec, reader=BagReader(has_brackets=True))
         if spec.family is None or not isinstance(reader, NumberReader) or reader.is_whole or not are_whole(raw):
             return spec
         return replace(spec, reader=replace(reader, is_whole=True))
@@ -113,6 +118,12 @@ class Inference:
         if spec.reader.dates is None:
             return {spec.name: spec}
         return infer_date_parts(spec, raw, numeric=self.numeric, wanted=wanted, all_parts=self.by_type)
+
+
+def _has_lists(raw: Raw) -> bool:
+    """Whether cells of text are lists with brackets."""
+    text = text_of(raw, SAMPLE)
+    return text is not None and are_lists(to_list(text.drop_null()))
 
 
 def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,23 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Key
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import combine_chunks, to_list
+from tallybayes.cells.list_cell import split_list
 from tallybayes.columns.readers.key_reader import check_key, text_codes
-from tallybayes.columns.readers.reader import ReadContext, Reader, check_column
+from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column
 from tallybayes.errors import DataError, Described
 from tallybayes.tables.raw_values import is_missing, is_number
 from tallybayes.tables.table import Raw
 
 __all__ = ["BagReader", "missing_bags"]
 
+Split = Callable[[str], list[str]]  # a text into tokens
+
 _AMOUNT = "an amount (a finite number that is not negative)"
 
 
 @dataclass(frozen=True)
 class BagReader(Reader):
-    """Bags of tokens; where text is separated is an option of the family.
+    """Bags of tokens; where text is separated is an option of the family, unless it is lists with brackets.
 
     >>> BagReader().encode({"tags": [["a", "b"], None, []]}, ReadContext("tags", 3)).keys
     ['a', 'b']
@@ -35,13 +39,21 @@ class BagReader(Reader):
 
     kind = "bag"
     column = Bag
+    facts = (Fact.switch("brackets", "has_brackets", "whether cells of text are lists with brackets"),)
+
+    has_brackets: bool = False
 
     def encode(self, inputs: Mapping[Any, Any], context: ReadContext) -> Bag:
         """Check and encode bags."""
         if (raw := inputs.get(context.name)) is None:
             return missing_bags(context.n_rows)
         separator = None if context.family is None else context.family.separator
-        return check_column(lambda n, r: _to_bag(n, r, separator), context.name, raw, "bags of tokens")
+        split = None if separator is None else split_list if self.has_brackets else partial(_split, separator)
+        return check_column(lambda n, r: _to_bag(n, r, split), context.name, raw, "bags of tokens")
+
+
+def _split(separator: str, text: str) -> list[str]:
+    return [part.strip() for part in text.split(separator) if part.strip()]
 
 
 def missing_bags(n_rows: int) -> Bag:
@@ -49,15 +61,15 @@ def missing_bags(n_rows: int) -> Bag:
     return Bag(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int64), None, [], np.zeros(n_rows, bool))
 
 
-def _to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
-    """Bags of tokens: sparse rows, lists, maps, or text split at a separator."""
+def _to_bag(name: str, raw: Raw, split: Split | None) -> Bag:
+    """Bags of tokens: sparse rows, lists, maps, or text that is split."""
     if is_sparse(raw):
         return _sparse_bag(name, raw.tocsr())
     if isinstance(raw, np.ndarray):
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
-            return _text_bag(name, combine_chunks(raw), separator)
+            return _text_bag(name, combine_chunks(raw), split)
         raw = [dict(row) if isinstance(row, list) and pa.types.is_map(raw.type) else row for row in to_list(raw)]
     index: dict[Key, int] = {}
     indptr = [0]
@@ -69,7 +81,7 @@ def _to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
             present[row] = False
             indptr.append(len(indices))
             continue
-        for token, amount in _tokens(name, row, value, separator).items():
+        for token, amount in _tokens(name, row, value, split).items():
             if token not in index:
                 check_key(token, "a token", name, row)
             indices.append(index.setdefault(token, len(index)))
@@ -84,21 +96,21 @@ def _to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     )
 
 
-def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
+def _text_bag(name: str, raw: Any, split: Split | None) -> Bag:
     """Bags of text: each distinct text is split once."""
     codes, values = text_codes(raw)
     try:
-        once = _to_bag(name, values, separator)
+        once = _to_bag(name, values, split)
     except DataError as error:
         raise error.at(row=int(np.argmax(codes == error.row))) from None
-    amounts = None if separator is not None else once.amounts
+    amounts = None if split is not None else once.amounts
     return Bag(once.indptr, once.indices, amounts, once.keys, None if raw.null_count == 0 else codes >= 0, codes)
 
 
-def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key, float]:
+def _tokens(name: str, row: int, value: Any, split: Split | None) -> dict[Key, float]:
     """The tokens of one bag and their amounts."""
-    if isinstance(value, str) and separator is not None:
-        return dict.fromkeys((part.strip() for part in value.split(separator) if part.strip()), 1.0)
+    if isinstance(value, str) and split is not None:
+        return dict.fromkeys(split(value), 1.0)
     bag: dict[Key, float] = {}
     if isinstance(value, Mapping):
         for token, amount in value.items():
@@ -115,8 +127,8 @@ def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key,
         for token in sort_keys(value) if isinstance(value, (set, frozenset)) else value:
             if not is_missing(token):
                 bag[token] = bag.get(token, 0.0) + 1.0
-        return dict.fromkeys(bag, 1.0) if separator is not None else bag
-    expected = "a list of tags or text with tags" if separator is not None else "a list of tokens or a map of amounts"
+        return dict.fromkeys(bag, 1.0) if split is not None else bag
+    expected = "a list of tags or text with tags" if split is not None else "a list of tokens or a map of amounts"
     raise DataError(expected, got=value, column=name, row=row)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.array_types import Booleans, Integers
 from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, strings, to_list, to_numpy, valid_rows
+from tallybayes.cells.century import POSIX
 from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number
@@ -126,7 +127,7 @@ def _from_texts(texts: list[str], form: DateFormat) -> DateCells:
     is_iso = _iso(texts, micros) if len(texts) > 1000 else np.zeros(len(texts), bool)
     instants = []
     for i in np.flatnonzero(~is_iso).tolist():
-        moment = parse_date(texts[i], day_first=form.day_first is not False)
+        moment = parse_date(texts[i], day_first=form.day_first is not False, years_from=form.years_from or POSIX)
         if moment is None:
             unread[i] = bool(texts[i].strip())
             continue

@@ -73,7 +73,7 @@ def _parse(name: str, text: Any, form: NumberFormat) -> Any:
     odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
     if len(odd):
         cells = text.take(integers(odd))
-        are_numbers = to_numpy(looks_like_number(cells))
+        are_numbers = to_numpy(looks_like_number(cells, form.words))
         if are_numbers.any():
             row = int(odd[np.argmax(are_numbers)])
             hint = "the format is in the schema of the model"

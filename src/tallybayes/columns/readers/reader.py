@@ -114,6 +114,7 @@ class Reader(ABC):
     is_whole: bool = False  # whether the first rows hold whole numbers only: samples are whole numbers then
     only_bits: bool = False  # whether numbers are read as booleans because the first ones were 0 and 1
     form: KeyForm | None = None  # how keys are written, if they mean booleans or numbers
+    has_brackets: bool = False  # whether bags are lists in cells of text, with brackets and quotes
     dates: DateFormat | None = None  # how the cells of a column of dates are read
     part: DatePart | None = None  # the column of dates that the column is a part of
     inputs: tuple[CellInput, ...] = ()  # the columns that a derived column is computed from

@@ -212,8 +212,9 @@ class DuckDBFormat(FileFormat):
     def _numbers(self, column: WantedColumn, text: Any, odd: NDArray[np.int64], table: Table) -> NDArray[np.int64]:
         """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
         cells = text.take(integers(odd))
-        are_numbers = to_numpy(looks_like_number(cells))
-        known = strings([] if column.form is None else list(column.form.words)).cast(cells.type)
+        known_words = () if column.form is None else column.form.words
+        are_numbers = to_numpy(looks_like_number(cells, known_words))
+        known = strings(list(known_words)).cast(cells.type)
         words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
         if len(words) and self.unread_numbers is not None and table.origin is not None:
             row = table.origin.first + int(odd[words[0]])

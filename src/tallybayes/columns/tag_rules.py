@@ -1,0 +1,56 @@
+"""Which columns of text hold several values in a cell, and what separates them.
+
+A bar has no other use. A semicolon or comma also occurs in names ("Smith, John") and places ("Ulm, Germany"), and in
+sentences. So it separates values if these are much fewer than the cells, or if they repeat and have no fixed place: in
+lists (of countries, of actors) the same value comes first in one cell and later in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+__all__ = ["n_tags"]
+
+_SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
+_SEPARATED_LISTS = 0.1  # the same where values have no fixed place
+_REPEATED, _MOVING = 0.3, 0.7  # shares of values that repeat, and of these that occur in different places
+_WORDS = 4.0  # mean number of words of a value, up to which it is no sentence
+_LEAST = 20  # values that repeat, from which their places say something
+_SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
+
+
+def n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
+    """How many distinct tags there are if texts are tags with this separator, else 0.
+
+    >>> n_tags({"a|b": 3, "b|c": 2, "c": 1}, "|", 6), n_tags({"Smith, John": 1, "Jones, Ann": 1}, ",", 2)
+    (3, 0)
+    """
+    separated = sum(n for value, n in values.items() if separator in value)
+    if not separated or separated < _SEPARATED_LISTS * n_rows:
+        return 0
+    parts = {part.strip() for value in values for part in value.split(separator)} - {""}
+    if separator != "|" and sum(n for value, n in values.items() if re.match(_SINGLE_NUMBER, value)) > separated / 2:
+        return 0  # 1,5 and 5,201 are numbers, whatever else is among them
+    few = max(50, n_rows // 2) if separator == "|" else min(len(values) // 2, n_rows // 5)
+    if separated >= _SEPARATED * n_rows and len(parts) <= few:
+        return len(parts)
+    return len(parts) if separator != "|" and _are_moving(values, separator) else 0
+
+
+def _are_moving(values: Mapping[str, int], separator: str) -> bool:
+    """Whether the parts of distinct texts are short, repeat, and occur in different places."""
+    places: dict[str, set[int]] = {}
+    counts: Counter[str] = Counter()
+    for value in values:
+        for place, part in enumerate(value.split(separator)) if separator in value else ():
+            places.setdefault(part.strip(), set()).add(place)
+            counts[part.strip()] += 1
+    repeated = [part for part, n in counts.items() if n > 1 and part]
+    if len(repeated) < _LEAST or np.mean([len(part.split()) for part in counts]) > _WORDS:
+        return False
+    n_moving = sum(len(places[part]) > 1 for part in repeated)
+    return sum(counts[part] for part in repeated) >= _REPEATED * counts.total() and n_moving >= _MOVING * len(repeated)
