@@ -45,7 +45,7 @@ class Doubt:
 
     >>> print(Doubt("rows", "3 rows were skipped", hint="mend them"))
     3 rows were skipped
-      hint: mend them
+    hint: mend them
     """
 
     kind: DoubtKind
@@ -66,7 +66,7 @@ class Doubt:
         return "" if self.column is None else f"column {self.column!r}: "
 
     def __str__(self) -> str:
-        return f"{self.where}{self.text}" + ("" if self.hint is None else f"\n  hint: {self.hint}")
+        return f"{self.where}{self.text}" + ("" if self.hint is None else f"\nhint: {self.hint}")
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; only what is known."""
@@ -138,4 +138,4 @@ def list_doubts(doubts: Sequence[Doubt]) -> str:
       hint: mend them
     - column 'born': 1951
     """
-    return "\n".join(["please check:", *(f"- {one}" for one in doubts)])
+    return "\n".join(["please check:", *("- " + str(one).replace("\nhint: ", "\n  hint: ") for one in doubts)])

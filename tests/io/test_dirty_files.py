@@ -60,7 +60,7 @@ FILES = {  # the columns of each file: the family, and the first values where th
     "salaries.csv": ({"salary": ("histogram", [1524456, 564456, 408456]), "grade": ("categorical", None)}, []),
     "allergies.csv": (
         {"allergy": ("categorical", None), "age": ("histogram", [40, 39, 65])},
-        [r"'allergy': 17 of 30 cells are None and were read as missing\n  hint: missing_only="],
+        [r"'allergy': 17 of 30 cells are None and were read as missing\nhint: missing_only="],
     ),
     "dependents.csv": (
         {"dependents": ("ordinal:0<1<2<3+", None), "income": ("histogram", [7176.5, 1946.5, 3861.5])},

@@ -198,4 +198,5 @@ class _ColumnPlan:
         for name in inferred if self._head.readings else ():
             doubt_numbers(self.columns[name], self._head.readings.get(name))
         doubt_missing_words(self._head, self._words, inferred, label)
-        doubt_exclusions(self.columns[name] for name in inferred)
+        said = {name for name, reading in self._head.readings.items() if reading.doubts}
+        doubt_exclusions(self.columns[name] for name in inferred if name not in said)
