@@ -10,6 +10,7 @@ a column that one of them lacks is missing in its rows.
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -116,6 +117,13 @@ class Files(Source):
                 warn(f"{form.name}: {text}", hint=hint)
 
     @property
+    def original_names(self) -> list[str]:
+        """The columns of `Table.kept`."""
+        found = [form.original_names for form in self.formats]
+        names = self.head().columns if None in found else itertools.chain.from_iterable(filter(None, found))
+        return list(dict.fromkeys(names))
+
+    @property
     def kind(self) -> str:
         """The format of the first file."""
         return self.formats[0].kind
@@ -134,17 +142,18 @@ class Files(Source):
         if self._head is None:
             skip = self.bad is not None
             first = self.formats[0].head(HEAD, skip_bad=skip)
-            columns, readings = dict(first.columns), dict(first.readings)
+            columns, readings, doubts = dict(first.columns), dict(first.readings), list(first.doubts)
             for form in self.formats[1:]:
                 later = form.head(_LATER, skip_bad=skip)
                 readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
+                doubts += later.doubts
                 for name, raw in later.columns.items():
                     columns.setdefault(name, raw)
             for form in self.formats:
                 more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
                 columns |= more
                 readings |= {name: reading for name, reading in form.readings.items() if name in more}
-            self._head = replace(first, columns=columns, readings=readings)
+            self._head = replace(first, columns=columns, readings=readings, doubts=doubts)
         return self._head
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:

@@ -22,6 +22,7 @@ from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import tell
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
@@ -67,6 +68,7 @@ class Plan:
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         label, sample_weight = _names(label, sample_weight, known, source.head())
+        tell(source.head().doubts)
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns)
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
         same = known.label_spec if known is not None and known.label == name else None  # of the same label

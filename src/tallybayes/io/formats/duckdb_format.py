@@ -68,9 +68,14 @@ class DuckDBFormat(FileFormat):
     def relation(self, skip_bad: bool = False) -> str:
         """The FROM clause; skip_bad: whether lines that DuckDB cannot read are reported instead of stopping at one."""
 
-    def original_cell(self, name: str) -> str:
-        """The SQL expression of a cell as it is in the file."""
-        return self._cell(name)
+    def original_cells(self) -> dict[str, str]:
+        """The columns of the file by name: the SQL expressions of their cells as they are in the file."""
+        return {name: self._cell(name) for name in self.expressions}
+
+    @property
+    def original_names(self) -> list[str] | None:
+        """The columns of the file, records as they are."""
+        return list(self.original_cells())
 
     def broken(self, error: BaseException) -> TallyError:
         """An error of DuckDB as an error of this library."""
@@ -154,8 +159,8 @@ class DuckDBFormat(FileFormat):
         """The rows after some that were read already."""
         condition = None if bad is None else self.bad_row_condition()
         cells = [self._cell(column.name) for column in columns]
-        originals = [self.original_cell(name) for name in self.expressions] if keep else []
-        selected = [*cells, *originals, *([] if condition is None else [condition])]
+        originals = self.original_cells() if keep else {}
+        selected = [*cells, *originals.values(), *([] if condition is None else [condition])]
         place = {expression: i for i, expression in enumerate(dict.fromkeys(selected))}
         n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
         first = 0
@@ -165,7 +170,7 @@ class DuckDBFormat(FileFormat):
                 if n_known and n_known == len(batch):
                     continue
                 read = [column.slice(n_known) for column in batch.columns]
-                kept = pa.table([read[place[one]] for one in originals], list(self.expressions)) if keep else None
+                kept = pa.table([read[place[one]] for one in originals.values()], list(originals)) if keep else None
                 are_bad = None if condition is None else to_numpy(read[place[condition]])
                 table = Table(len(batch) - n_known, {}, self.origin(first - len(batch) + n_known), kept=kept)
                 yield self.read(table, columns, [read[place[one]] for one in cells], bad, are_bad)

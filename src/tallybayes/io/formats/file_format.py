@@ -78,6 +78,11 @@ class FileFormat(ABC):
         """Where the rows from a number on are."""
         return RowOrigin(first, self.name, self.line_of)
 
+    @property
+    def original_names(self) -> list[str] | None:
+        """The columns of the file, if they are others than those of its tables."""
+        return None
+
     def facts(self) -> dict[str, Any]:
         """What was detected and is unusual: delimiter, encoding and the like."""
         return {}
