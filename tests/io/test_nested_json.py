@@ -95,6 +95,9 @@ def test_a_bag_stays_a_bag_when_all_rows_have_the_same_keys():
         p = model.predict_proba([alike[0]])
         assert (model.predict_proba(alike) == p).all()
         assert (model.predict_proba(in_file(alike, "b.jsonl")) == p).all()
+        for more in (alike, in_file(alike, "b.jsonl")):
+            model.learn([{**row, "y": 1} for row in more] if isinstance(more, list) else tb.read(more, given={"y": 1}))
+            assert list(model.schema.families) == ["words"]
 
 
 def test_numbers_by_the_same_keys_are_columns():
@@ -104,6 +107,8 @@ def test_numbers_by_the_same_keys_are_columns():
         assert list(model.schema.families) == ["pos.lat", "pos.lon"]
         assert model.predict_proba_one(rows[0]) == model.predict_proba_one({"pos.lat": 48.0, "pos.lon": 9.5})
         assert model.predict_proba(in_file(rows[:1], "b.jsonl")).tolist() == model.predict_proba(rows[:1]).tolist()
+        model.learn(rows[:1])
+        assert list(model.schema.families) == ["pos.lat", "pos.lon"]
 
 
 @pytest.mark.parametrize(

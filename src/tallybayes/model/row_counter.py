@@ -77,7 +77,8 @@ class RowCounter:
 
     def _grow(self, table: Table) -> None:
         if self._grows:
-            self.rows.schema = grow_schema(self.rows.schema, table, self._plan)
+            known = table.with_names(self.rows.schema.columns)
+            self.rows.schema = grow_schema(self.rows.schema, known, self._plan)
 
 
 def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:

@@ -64,7 +64,7 @@ class Table:
     readings: how columns of text were read as numbers, of the first rows of a file.
     n_none: how many cells of a column of text were the word None and are missing.
     texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
-    doubts: of the first rows of a file, what is said when a model is fitted to it.
+    doubts: of the first rows of a file, to be told when a model is fitted to it.
     nested: columns of records as they were, before they were divided into columns (`tables/nested_values.py`).
     """
 
@@ -109,13 +109,20 @@ class Table:
     def with_names(self, names: Iterable[str]) -> Table:
         """The table with columns of these names, as far as they are paths into its objects, or objects themselves.
 
+        They take the place of what they are a part of, or consist of.
+
         >>> to_table([{"place": {"x": 1.5, "y": 2.5}}]).with_names(["place.x"]).columns["place.x"]
         [1.5]
         """
         lacking = [name for name in names if name not in self.columns]
-        more = {name: self.nested[name] for name in lacking if name in self.nested}
-        more |= values_at(self.columns, lacking) if lacking else {}
-        return replace(self, columns=self.columns | more) if more else self
+        whole = {name: self.nested[name] for name in lacking if name in self.nested}
+        parts = values_at(self.columns, lacking) if lacking else {}
+        if not whole and not parts:
+            return self
+        replaced = {name for name in self.columns for path in parts if path.startswith(f"{name}.")}
+        replaced |= {path for path in self.columns for name in whole if path.startswith(f"{name}.")}
+        columns = {name: raw for name, raw in self.columns.items() if name not in replaced}
+        return replace(self, columns=columns | whole | parts)
 
     def places_in(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Where the rows are in the table that they are a part of; rows: the numbers of its rows (None: 0, 1, ...)."""
