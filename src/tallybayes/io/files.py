@@ -13,13 +13,14 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
@@ -87,6 +88,7 @@ class Files(Source):
         self._head: Table | None = None
         self._said: set[tuple[str, str]] = set()
         self._unread_numbers = UnreadNumbers()
+        self._names: list[str] = []  # of columns, of which there is at least one
 
     @property
     def missing(self) -> MissingWords | None:
@@ -104,17 +106,31 @@ class Files(Source):
     def formats(self) -> list[FileFormat]:
         """The files, opened by their formats."""
         if self._formats is None:
-            self._formats = combined(_format(path, self.options) for path in self.paths)
+            found = (_format(path, self.options) for path in self.paths)
+            self._formats = combined(form.with_header(self._names) for form in found)
             for form in self._formats:
                 self._say(form)
         return self._formats
+
+    def look_for(self, names: Iterable[Any]) -> None:
+        """Look for a header with one of these names, in files of text whose first line has none of them."""
+        texts = [name for name in names if isinstance(name, str)]
+        wanted = [
+            *texts,
+            *(text[:place] for text in texts if "=" in text for place, sign in enumerate(text) if sign == "="),
+        ]
+        if wanted == self._names:
+            return
+        self._names = wanted
+        if self._formats is not None and any(form.with_header(wanted) is not form for form in self._formats):
+            self._formats = self._head = None
 
     def _say(self, form: FileFormat) -> None:
         """Warn about what was assumed about a file, once."""
         for text, hint in form.doubts:
             if (form.name, text) not in self._said:
                 self._said.add((form.name, text))
-                warn(f"{form.name}: {text}", hint=hint)
+                doubt("file", f"{form.name}: {text}", hint=hint)
 
     @property
     def original_names(self) -> list[str]:

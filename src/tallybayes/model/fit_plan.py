@@ -67,6 +67,7 @@ class Plan:
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
+        source.look_for([label if label is not None or known is None else known.label])
         label, sample_weight = _names(label, sample_weight, known, source.head())
         tell(source.head().doubts)
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns)

@@ -79,6 +79,12 @@ class Source(ABC):
         keep: whether to keep the original cells of all columns in `Table.kept`.
         """
 
+    def look_for(self, names: Iterable[Any]) -> None:  # noqa: B027 - most sources have no lines to look at
+        """Be told names of which the data has at least one, such as that of the label: the header may be below a title.
+
+        Names that are no texts are ignored; of "rating=R" the part before the sign may be the name.
+        """
+
     @contextlib.contextmanager
     def read_again(self) -> Iterator[None]:
         """A context in which the rows are read once more: bad rows were counted before, and are not again."""
@@ -132,6 +138,11 @@ class ConstantColumns(Source):
     def __init__(self, source: Source, values: Mapping[str, Any]) -> None:
         self._source, self._values = source, dict(values)
         self.bad, self.missing = source.bad, source.missing
+
+    def look_for(self, names: Iterable[Any]) -> None:
+        """Look for columns of the other source, unless the constant ones are among them."""
+        if not self._values.keys() & (wanted := list(names)):
+            self._source.look_for(wanted)
 
     def head(self) -> Table:
         """The first rows of the other source."""

@@ -14,7 +14,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading, as_found
+from tallybayes.doubts import Doubt
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
 from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
@@ -31,6 +32,7 @@ from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.totals_row import are_sums, totals_doubt
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
@@ -50,6 +52,7 @@ class Delimited(DuckDBFormat):
 
     def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:
         self.text = DelimitedText(file, options, copy)
+        self._given = file, options
         self.name, self.size, self.doubts = file.name, file.size, self.text.doubts
         self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
@@ -58,6 +61,21 @@ class Delimited(DuckDBFormat):
         self.readings: dict[str, NumberReading] = {}
         self._rejected: set[int] = set()  # lines that DuckDB could not read
         self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(self.text.names)}
+
+    def with_header(self, names: Sequence[str]) -> Self:
+        """The file itself, or below a title: read from the line on in which one of these names is a cell."""
+        file, options = self._given
+        if not names or not options.header or options.skip_lines or not {*names}.isdisjoint(self.expressions):
+            return self
+        if (found := self.text.find_header(names)) is None:
+            return self
+        line, name = found
+        form = type(self)(file, replace(options, skip_lines=line - 1))
+        if name not in form.expressions:
+            return self
+        hint = f"skip_lines= (--skip-lines) says how many lines come before the header, here {line - 1}"
+        form.doubts = ((f"the header was taken from line {line}, where {name!r} is", hint), *form.doubts)
+        return form
 
     @property
     def encoding(self) -> str:
@@ -232,14 +250,27 @@ class Delimited(DuckDBFormat):
         columns = self._typed(texts)
         self.inferred = {name: _KINDS[column.type] for name, column in columns.items() if column.type in _KINDS}
         n_none = {name: self.words.n_none(written[name], text) for name, text in texts.items() if columns[name] is text}
+        n_rows = len(cells[0]) if cells else 0
         return Table(
-            len(cells[0]) if cells else 0,
+            n_rows,
             columns,
             self.origin(0),
             readings=dict(self.readings),
+            doubts=self._totals(texts, columns, is_whole=n_rows < n) if n_rows else [],
             n_none=n_none,
             texts={name: text for name, text in texts.items() if columns[name] is not text},
         )
+
+    def _totals(self, texts: Mapping[str, Any], columns: Mapping[str, Any], *, is_whole: bool) -> list[Doubt]:
+        """That the last row may hold totals; of a long file only its last line is looked at."""
+        where = f"{self.name}: the last row"
+        if is_whole:
+            last = {name: column[-1].as_py() for name, column in texts.items()}
+            numbers = {name: column for name, column in columns.items() if _KINDS.get(column.type) == "number"}
+            found = totals_doubt(last, where, are_sums=are_sums(numbers))
+        else:
+            found = totals_doubt(dict(zip(texts, self.text.last_row(), strict=False)), where)
+        return [] if found is None else [found]
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import IO, Any, NamedTuple
 
 from tallybayes.errors import Described, FileError, check_integer
-from tallybayes.io.formats.dialect import Dialect, Doubt, header_names, text_lines
+from tallybayes.io.formats.dialect import DELIMITERS, Dialect, Doubt, header_names, text_lines
 from tallybayes.io.formats.encoding import table_encoding
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
@@ -31,6 +31,8 @@ from tallybayes.io.formats.line_facts import LineFacts
 __all__ = ["CsvCopy", "DelimitedText"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
+_LAST = 2**14  # bytes at the end among which the last line is
+_TITLE_LINES = 100  # among which the header is looked for
 _READABLE = ("utf-8", "utf-8-sig", "iso8859-1")  # encodings that are read without a copy of the file
 
 
@@ -135,6 +137,23 @@ class DelimitedText:
         first = max(last - sum(cell.count("\n") for cell in row), 1)
         return *header_names(row, self.original_line(first)), first - 1
 
+    def find_header(self, names: Collection[str]) -> tuple[int, str] | None:
+        """The first line, of the original, in which one of these names is a cell, among the first lines; and the name.
+
+        The next line that is not blank must have as many cells, so that a name within a title is not taken for one.
+        """
+        with self._opened() as text:
+            lines = list(itertools.islice(text, _TITLE_LINES))
+        for delimiter in dict.fromkeys([self.dialect.delimiter, *DELIMITERS]):
+            dialect = replace(self.dialect, delimiter=delimiter)
+            rows: list[list[str]] = [next(dialect.rows([line]), []) for line in lines]
+            for place, cells in enumerate(rows):
+                name = next((cell.strip() for cell in cells if cell.strip() in names), None)
+                below = next((row for row in rows[place + 1 :] if any(cell.strip() for cell in row)), cells)
+                if name is not None and len(below) == len(cells):
+                    return self.original_line(place + 1), name
+        return None
+
     def _opened(self, errors: str = "replace") -> IO[str]:
         return io.TextIOWrapper(self.file.opened(), self.stored_as, errors=errors, newline="")
 
@@ -164,6 +183,16 @@ class DelimitedText:
                     yield self.original_line(line)
                 seen_header = seen_header or any(cell.strip() for cell in cells)
                 line = self.dialect.skip + reader.line_num + 1
+
+    def last_row(self) -> list[str]:
+        """The cells of the last line; none if it has not as many as there are columns, or the file is compressed."""
+        if self.file.compression != "none":
+            return []
+        with self.file.opened() as file:
+            file.seek(max(self.file.size - _LAST, 0))
+            lines = file.read().decode(self.stored_as, errors="replace").splitlines()
+        cells: list[str] = next(self.dialect.rows(line for line in reversed(lines) if line.strip()), [])
+        return cells if len(cells) == len(self.names) else []
 
     @cached_property
     def start(self) -> int:

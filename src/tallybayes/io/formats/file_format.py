@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import NumberReading, UnreadNumbers
@@ -65,6 +65,10 @@ class FileFormat(ABC):
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Up to n values of each column that are not missing, wherever they are; columns without any are absent."""
         return {}
+
+    def with_header(self, names: Sequence[str]) -> Self:
+        """The file itself; one whose columns have none of these names, read from the line that has one on."""
+        return self
 
     def n_expected(self) -> int | None:
         """About how many rows there are, if that is known without reading them."""
