@@ -8,12 +8,13 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
+from tallybayes.doubts import collect_doubts, tell
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
 from tallybayes.model.fit_plan import Plan
@@ -34,10 +35,13 @@ __all__ = [
     "finish_fit",
     "fit",
     "learn_and_sample",
+    "reread",
     "sample_for",
     "set_column_weights",
     "with_text_selection",
 ]
+
+Result = TypeVar("Result")
 
 
 @with_options()
@@ -61,6 +65,29 @@ def fit(
     ['banana', 'apple']
     """
     source = to_source(data)
+    return reread(source, lambda: _fit_once(source, label, sample_weight, options))
+
+
+def reread(source: Source, work: Callable[[], Result]) -> Result:
+    """The result of reading a source, which is read again from its start where it turns out to be written otherwise.
+
+    What was doubtful before it was known better is not told.
+    """
+    while True:
+        try:
+            with collect_doubts() as found:
+                result = work()
+        except DataError as error:
+            if source.reconsider(error):
+                continue
+            tell(found)
+            raise
+        tell(found)
+        return result
+
+
+def _fit_once(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
+    """The model of the data as it is taken for now."""
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
     model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
     change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)

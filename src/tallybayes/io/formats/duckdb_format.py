@@ -26,7 +26,7 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.io.formats.file_format import FileFormat
-from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.source import BadRows, Kind, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["ARROW_TYPES", "CastType", "DuckDBFormat", "WantedColumn", "line_in"]
@@ -279,12 +279,12 @@ def _is_flag(column: WantedColumn) -> bool:
 def _not_castable(column: WantedColumn, value: str, row: int) -> DataError:
     if _is_flag(column):
         hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
-        return DataError(_BOOLEAN, got=value, column=column.name, row=row, hint=hint)
+        return UnexpectedCellError(_BOOLEAN, got=value, column=column.name, row=row, hint=hint)
     form = column.form or NumberFormat()
     expected = f"a number written like {form.text(_EXAMPLE)}"
     hint = "decimal= and thousands= (--decimal, --thousands) say how numbers are written; "
     hint += f"if {value!r} means a missing value: missing= (--missing)"
-    return DataError(expected, got=value, column=column.name, row=row, hint=hint)
+    return UnexpectedCellError(expected, got=value, column=column.name, row=row, hint=hint)
 
 
 def line_in(message: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import NumberReading, UnreadNumbers
-from tallybayes.errors import FileError
+from tallybayes.errors import FileError, TallyError
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table
 
@@ -69,6 +69,10 @@ class FileFormat(ABC):
     def with_header(self, names: Sequence[str]) -> Self:
         """The file itself; one whose columns have none of these names, read from the line that has one on."""
         return self
+
+    def reconsider(self, error: TallyError) -> Self | None:
+        """The file read in another way, after an error about it that this may avoid; None if there is no other way."""
+        return None
 
     def n_expected(self) -> int | None:
         """About how many rows there are, if that is known without reading them."""
