@@ -76,6 +76,7 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     from tallybayes.columns.readers.date_reader import part_name
     from tallybayes.errors import NONE, ParameterError, shorten
 
+    source.look_for([label])
     columns = list(source.head().columns)
     if label is None and values["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"

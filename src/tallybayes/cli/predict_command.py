@@ -57,13 +57,15 @@ def predict(
             n_rows += kept.num_rows
             yield _add_predictions(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
-            yield _add_predictions(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
+            yield _add_predictions(*_no_rows(id or originals, loaded, interval), proba=proba, raw=raw)
 
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
         source.missing = loaded.schema.missing if source.missing is None else source.missing
+        source.look_for(loaded.schema.columns)
         names = list(source.head().columns)
-        _check_columns(id or [], names)
+        originals = getattr(source, "original_names", names)  # records are written as they are
+        _check_columns(id or [], originals)
         types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
         write_tables(predicted(), output, form, dialect=dialect_of(source), types=types)

@@ -177,6 +177,7 @@ def check_label_column(source: Source, label: Any) -> None:
     from tallybayes.columns.label_spec import check_label
     from tallybayes.errors import DataError
 
+    source.look_for([label])
     head = source.head()
     try:
         check_label(label, head.columns)

@@ -114,7 +114,7 @@ def encode_columns(
 
     lexicons: of columns of text, to look tokens up in; known_key: whose type the categories of a column get.
     """
-    table = with_date_parts(table, schema)
+    table = with_date_parts(table.with_names(schema.columns), schema)
     encoder = _Encoder(table, schema, purpose, lexicons or {}, known_key)
     families, derived = schema.families, schema.derived
     columns, _ = encoder.encode([name for name in families if name not in derived])
@@ -139,6 +139,7 @@ def read_batch(
 
     known: the labels learned so far; known_key: one category learned so far in a column, or None.
     """
+    table = table.with_names([*schema.columns, *(name for name in (label, weight) if isinstance(name, str))])
     table = with_date_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):

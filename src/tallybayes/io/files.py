@@ -10,18 +10,22 @@ a column that one of them lacks is missing in its rows.
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
+from tallybayes.cells.arrow import pc
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.doubts import doubt
-from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
+from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
-from tallybayes.io.formats.delimited import Delimited
+from tallybayes.io.formats.delimited import Delimited, LaterCells
 from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
 from tallybayes.io.formats.excel import Excel, is_workbook
 from tallybayes.io.formats.file_format import FileFormat, ReadOptions
@@ -38,7 +42,7 @@ from tallybayes.io.formats.json import Json
 from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
-from tallybayes.tables.source import HEAD, Kind, Progress, Source
+from tallybayes.tables.source import HEAD, Kind, Progress, Source, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["FORMATS", "Files", "find_paths"]
@@ -57,6 +61,8 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     **dict.fromkeys(("sas", "stata", "spss"), StatisticsFile),
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
+_BELOW = 10_000_000  # cells below the first rows that decide about a column that these were wrong about
+_ODD_ROWS = 100  # of these that become first rows
 _LATER = 1000  # rows examined in files after the first
 _ENDINGS = {
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
@@ -87,6 +93,7 @@ class Files(Source):
         self._head: Table | None = None
         self._said: set[tuple[str, str]] = set()
         self._unread_numbers = UnreadNumbers()
+        self._names: list[str] = []  # of columns, of which there is at least one
 
     @property
     def missing(self) -> MissingWords | None:
@@ -104,10 +111,24 @@ class Files(Source):
     def formats(self) -> list[FileFormat]:
         """The files, opened by their formats."""
         if self._formats is None:
-            self._formats = combined(_format(path, self.options) for path in self.paths)
+            found = (_format(path, self.options) for path in self.paths)
+            self._formats = combined(form.with_header(self._names) for form in found)
             for form in self._formats:
                 self._say(form)
         return self._formats
+
+    def look_for(self, names: Iterable[Any]) -> None:
+        """Look for a header with one of these names, in files of text whose first line has none of them."""
+        texts = [name for name in names if isinstance(name, str)]
+        wanted = [
+            *texts,
+            *(text[:place] for text in texts if "=" in text for place, sign in enumerate(text) if sign == "="),
+        ]
+        if wanted == self._names:
+            return
+        self._names = wanted
+        if self._formats is not None and any(form.with_header(wanted) is not form for form in self._formats):
+            self._formats = self._head = None
 
     def _say(self, form: FileFormat) -> None:
         """Warn about what was assumed about a file, once."""
@@ -115,6 +136,13 @@ class Files(Source):
             if (form.name, text) not in self._said:
                 self._said.add((form.name, text))
                 doubt("file", f"{form.name}: {text}", hint=hint)
+
+    @property
+    def original_names(self) -> list[str]:
+        """The columns of `Table.kept`."""
+        found = [form.original_names for form in self.formats]
+        names = self.head().columns if None in found else itertools.chain.from_iterable(filter(None, found))
+        return list(dict.fromkeys(names))
 
     @property
     def kind(self) -> str:
@@ -132,21 +160,65 @@ class Files(Source):
 
     def head(self) -> Table:
         """The first rows of the first file; columns without values there have values from later rows."""
-        if self._head is None:
-            skip = self.bad is not None
-            first = self.formats[0].head(HEAD, skip_bad=skip)
-            columns, readings = dict(first.columns), dict(first.readings)
-            for form in self.formats[1:]:
-                later = form.head(_LATER, skip_bad=skip)
-                readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
-                for name, raw in later.columns.items():
-                    columns.setdefault(name, raw)
-            for form in self.formats:
-                more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
-                columns |= more
-                readings |= {name: reading for name, reading in form.readings.items() if name in more}
-            self._head = replace(first, columns=columns, readings=readings)
+        while self._head is None:
+            try:
+                self._head = self._read_head()
+            except DataError as error:
+                if not self.reconsider(error):
+                    raise
         return self._head
+
+    def reconsider(self, error: TallyError) -> bool:
+        """Read a file in another way from now on, after an error that this may avoid; whether there is one."""
+        if isinstance(error, UnexpectedCellError):
+            return self._look_below(error)
+        changed = [form.reconsider(error) if form.name == error.file else None for form in self.formats]
+        if not any(form is not None for form in changed):
+            return False
+        self._formats = [new or form for new, form in zip(changed, self.formats, strict=True)]
+        self._head, self._unread_numbers = None, UnreadNumbers()
+        for form in self._formats:
+            self._say(form)
+        return True
+
+    def _look_below(self, error: UnexpectedCellError) -> bool:
+        """Decide about a column once more, by all of its cells, because one below the first rows is of another type."""
+        form, column = self.formats[0], str(error.column)
+        if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
+            return False
+        n_first, cells, rows = self.head().n_rows, list[Any](), list[Any]()
+        for table in self.batches(dict.fromkeys(form.expressions)):
+            here = pa.table({name: _as_text(table, name) for name in form.expressions})
+            below = here.slice(n_first)
+            n_first = max(n_first - len(here), 0)
+            cells.append(below[column])
+            rows.append(below.filter(pc.fill_null(form.is_unexpected(column, below[column].combine_chunks()), False)))
+        every = pa.chunked_array([chunk for part in cells for chunk in part.chunks], pa.string())
+        form.later[column] = LaterCells(
+            every.slice(0, _BELOW).combine_chunks(), pa.concat_tables(rows).slice(0, _LATER)
+        )
+        self._head, self._unread_numbers = None, UnreadNumbers()
+        text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
+        place = error.file if error.line is None else f"{error.file}, line {error.line}"
+        doubt("number format", f"{text} in {place}", column=column, hint=error.hint)
+        return True
+
+    def _read_head(self) -> Table:
+        """The first rows of all files together."""
+        skip = self.bad is not None
+        first = self.formats[0].head(HEAD, skip_bad=skip)
+        columns, readings, doubts = dict(first.columns), dict(first.readings), list(first.doubts)
+        for form in self.formats[1:]:
+            later = form.head(_LATER, skip_bad=skip)
+            readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
+            doubts += later.doubts
+            for name, raw in later.columns.items():
+                columns.setdefault(name, raw)
+        for form in self.formats:
+            more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
+            columns |= more
+            readings |= {name: reading for name, reading in form.readings.items() if name in more}
+        return replace(first, columns=columns, readings=readings, doubts=doubts)
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of all files."""
@@ -231,6 +303,13 @@ def _is_workbook(file: InputFile) -> bool:
     if _ENDINGS.get(os.path.splitext(without_compression_suffix(file.name))[1]) == "excel":
         return True
     return file.compression == "none" and is_workbook(archive_members(file.path, file.name), file.start(200))
+
+
+def _as_text(table: Table, name: str) -> Any:
+    """A column as text; null where a table lacks it, or has what is not written as one cell."""
+    raw = table.columns.get(name, pa.nulls(table.n_rows))
+    is_cell = isinstance(raw, pa.Array) and not pa.types.is_nested(raw.type)
+    return raw.cast(pa.string()) if is_cell else pa.nulls(table.n_rows, pa.string())
 
 
 def _is_empty(raw: Any) -> bool:

@@ -8,14 +8,14 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
-from tallybayes.doubts import Doubt, tell_together
+from tallybayes.doubts import Doubt, collect_doubts, tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
 from tallybayes.model.fit_plan import Plan
@@ -37,10 +37,13 @@ __all__ = [
     "fit",
     "keep_doubts",
     "learn_and_sample",
+    "reread",
     "sample_for",
     "set_column_weights",
     "with_text_selection",
 ]
+
+Result = TypeVar("Result")
 
 
 @with_options()
@@ -65,15 +68,38 @@ def fit(
     """
     source = to_source(data)
     with tell_together() as doubts:
-        plan = Plan.of(source, label, options, sample_weight=sample_weight)
-        model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
-        change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
-        if not change.rows and not change.skipped and source.head().is_from_file:
-            hint = "the file has no rows, or all of them were skipped as bad rows"
-            raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
-        finish_fit(model, plan, sample, change, source)
+        model = reread(source, lambda: _fit_once(source, label, sample_weight, options))
         keep_doubts(model, doubts)
     return model
+
+
+def reread(source: Source, work: Callable[[], Result]) -> Result:
+    """The result of reading a source, which is read again from its start where it turns out to be written otherwise.
+
+    What was doubtful before it was known better is not told.
+    """
+    while True:
+        try:
+            with collect_doubts() as found:
+                result = work()
+        except DataError as error:
+            if source.reconsider(error):
+                continue
+            tell_doubts(found)
+            raise
+        tell_doubts(found)
+        return result
+
+
+def _fit_once(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
+    """The model of the data as it is taken for now."""
+    plan = Plan.of(source, label, options, sample_weight=sample_weight)
+    model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
+    change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
+    if not change.rows and not change.skipped and source.head().is_from_file:
+        hint = "the file has no rows, or all of them were skipped as bad rows"
+        raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
+    return finish_fit(model, plan, sample, change, source)
 
 
 def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Change, source: Source) -> Model:

@@ -23,7 +23,7 @@ from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
-from tallybayes.doubts import tell_together
+from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
@@ -77,9 +77,11 @@ class Plan:
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
         source.missing = known.missing if known is not None and source.missing is None else source.missing
+        source.look_for([label if label is not None or known is None else known.label])
         if known is None and settings.infer == "data":
             source.missing = find_sign_values(source.head(), source.missing, label)
         label, sample_weight = _names(label, sample_weight, known, source.head())
+        tell_doubts(source.head().doubts)
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
         same = known.label_spec if known is not None and known.label == name else None  # of the same label

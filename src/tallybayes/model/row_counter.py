@@ -43,6 +43,7 @@ class RowCounter:
             if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
                 raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
             source.missing = self.rows.schema.missing if source.missing is None else source.missing
+            source.look_for(self.rows.schema.columns if self.rows.schema.columns else [label])
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
         for batch in source.batches(columns):
@@ -78,7 +79,8 @@ class RowCounter:
 
     def _grow(self, table: Table) -> None:
         if self._grows:
-            self.rows.schema = grow_schema(self.rows.schema, table, self._plan)
+            known = table.with_names(self.rows.schema.columns)
+            self.rows.schema = grow_schema(self.rows.schema, known, self._plan)
 
 
 def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:

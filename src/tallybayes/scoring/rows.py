@@ -86,6 +86,8 @@ class RowLayout:
         index: dict[str, Any] = dict.fromkeys(self._unused, _PASS)
         index |= {name: _GENERAL for name, spec in specs if learns and spec.is_undecided}
         index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], _GENERAL)
+        objects = {name.split(".", 1)[0] for name in families if "." in name}  # that columns may be paths into
+        index = dict.fromkeys(objects, _GENERAL) | index
         for place, (name, (_, tally)) in enumerate(counted.items()):
             if name in families:  # otherwise its rows were forgotten, and the column would be new
                 index[name] = schema.columns[name].reader.kernel_entry(place, name, tally)

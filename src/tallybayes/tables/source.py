@@ -22,7 +22,18 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, ParameterError, TallyError
 from tallybayes.tables.table import RowOrigin, Table, is_row, raw_column, to_table
 
-__all__ = ["HEAD", "BadRows", "ConstantColumns", "Kind", "Progress", "Source", "Stream", "TableSource", "as_columns"]
+__all__ = [
+    "HEAD",
+    "BadRows",
+    "ConstantColumns",
+    "Kind",
+    "Progress",
+    "Source",
+    "Stream",
+    "TableSource",
+    "UnexpectedCellError",
+    "as_columns",
+]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
@@ -30,6 +41,10 @@ _EXAMPLES = 10  # bad rows whose errors are kept; the others are only counted
 
 Kind = Literal["number", "flag"] | NumberFormat  # of the values of a column; text is read as numbers with a format
 Progress = Callable[[int, float | None, int], None]  # rows read, their share of all (None: unknown), bytes of the files
+
+
+class UnexpectedCellError(DataError):
+    """A cell that is not of the type that the first rows of its column have, though it is a value."""
 
 
 class BadRows:
@@ -78,6 +93,16 @@ class Source(ABC):
         source. By default every column is read.
         keep: whether to keep the original cells of all columns in `Table.kept`.
         """
+
+    def look_for(self, names: Iterable[Any]) -> None:  # noqa: B027 - most sources have no lines to look at
+        """Be told names of which the data has at least one, such as that of the label: the header may be below a title.
+
+        Names that are no texts are ignored; of "rating=R" the part before the sign may be the name.
+        """
+
+    def reconsider(self, error: TallyError) -> bool:
+        """Read the data in another way from now on, after an error that this may avoid; whether there is one."""
+        return False
 
     @contextlib.contextmanager
     def read_again(self) -> Iterator[None]:
@@ -132,6 +157,15 @@ class ConstantColumns(Source):
     def __init__(self, source: Source, values: Mapping[str, Any]) -> None:
         self._source, self._values = source, dict(values)
         self.bad, self.missing = source.bad, source.missing
+
+    def look_for(self, names: Iterable[Any]) -> None:
+        """Look for columns of the other source, unless the constant ones are among them."""
+        if not self._values.keys() & (wanted := list(names)):
+            self._source.look_for(wanted)
+
+    def reconsider(self, error: TallyError) -> bool:
+        """Read the other source in another way."""
+        return self._source.reconsider(error)
 
     def head(self) -> Table:
         """The first rows of the other source."""

@@ -20,8 +20,10 @@ from tallybayes import kernels
 from tallybayes.arrays.sparse_matrix import check_csr, is_sparse
 from tallybayes.cells.arrow import integers
 from tallybayes.cells.number_reading import NumberReading
+from tallybayes.doubts import Doubt
 from tallybayes.errors import DataError, Described, TallyError
 from tallybayes.tables.input_kind import has_attribute, is_pandas_frame, library_of
+from tallybayes.tables.nested_values import divide_columns, values_at
 from tallybayes.tables.raw_values import is_missing
 
 __all__ = [
@@ -63,6 +65,8 @@ class Table:
     missing_words: of the first rows of a file of text, how many cells of a column were each of the usual words for
     missing values.
     texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
+    doubts: of the first rows of a file, to be told when a model is fitted to it.
+    nested: columns of records as they were, before they were divided into columns (`tables/nested_values.py`).
     """
 
     n_rows: int
@@ -74,6 +78,8 @@ class Table:
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
     missing_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, Raw] = field(default_factory=dict)
+    doubts: Sequence[Doubt] = ()
+    nested: Mapping[str, Raw] = field(default_factory=dict)
 
     @property
     def is_from_file(self) -> bool:
@@ -85,19 +91,39 @@ class Table:
         numbers = np.arange(self.n_rows) if self.rows is None else self.rows
         columns = {name: raw[start:stop] for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.slice(start, stop - start)
-        return Table(stop - start, columns, self.origin, numbers[start:stop], kept)
+        nested = {name: raw[start:stop] for name, raw in self.nested.items()}
+        return Table(stop - start, columns, self.origin, numbers[start:stop], kept, nested=nested)
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The rows at these positions."""
         numbers = rows if self.rows is None else self.rows[rows]
         columns = {name: _take_rows(raw, rows) for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.take(integers(rows))
-        return Table(len(rows), columns, self.origin, numbers, kept)
+        nested = {name: _take_rows(raw, rows) for name, raw in self.nested.items()}
+        return Table(len(rows), columns, self.origin, numbers, kept, nested=nested)
 
     def only(self, names: Iterable[str]) -> Table:
         """Some of the columns, in a time that does not depend on the others."""
         columns = {name: self.columns[name] for name in names if name in self.columns}
         return Table(self.n_rows, columns, self.origin, self.rows)
+
+    def with_names(self, names: Iterable[str]) -> Table:
+        """The table with columns of these names, as far as they are paths into its objects, or objects themselves.
+
+        They take the place of what they are a part of, or consist of.
+
+        >>> to_table([{"place": {"x": 1.5, "y": 2.5}}]).with_names(["place.x"]).columns["place.x"]
+        [1.5]
+        """
+        lacking = [name for name in names if name not in self.columns]
+        whole = {name: self.nested[name] for name in lacking if name in self.nested}
+        parts = values_at(self.columns, lacking) if lacking else {}
+        if not whole and not parts:
+            return self
+        replaced = {name for name in self.columns for path in parts if path.startswith(f"{name}.")}
+        replaced |= {path for path in self.columns for name in whole if path.startswith(f"{name}.")}
+        columns = {name: raw for name, raw in self.columns.items() if name not in replaced}
+        return replace(self, columns=columns | whole | parts)
 
     def places_in(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Where the rows are in the table that they are a part of; rows: the numbers of its rows (None: 0, 1, ...)."""
@@ -189,9 +215,18 @@ def to_table(data: Any) -> Table:
     {'a': [1, 2], 'b': [None, 'x']}
     >>> list(to_table(np.zeros((3, 2))).columns)
     ['x0', 'x1']
+    >>> to_table([{"place": {"state": "CA", "size": 3}}]).columns
+    {'place.state': ['CA'], 'place.size': [3]}
     """
     if isinstance(data, Table):
         return data
+    table = _as_given(data)
+    columns, nested = divide_columns(table.columns)
+    return replace(table, columns=columns, nested=nested) if nested else table
+
+
+def _as_given(data: Any) -> Table:
+    """Tabular data as raw columns, objects among their values as they are."""
     if is_pandas_frame(data):
         return _from_pandas(data)
     if has_attribute(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO
+from typing import IO, Self
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.errors import Described, FileError
@@ -63,6 +63,10 @@ class Arff(Delimited):
             format="arff", delimiter=",", missing=options.missing or MissingWords(only=True), comment="none"
         )
         super().__init__(file, csv_options, copy)
+
+    def with_header(self, names: Sequence[str]) -> Self:
+        """The file itself: its columns are declared."""
+        return self
 
     def is_inferred(self, name: str) -> bool:
         """Whether a column is declared as numbers or booleans."""

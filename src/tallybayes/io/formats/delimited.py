@@ -14,16 +14,18 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import n_threads
+from tallybayes.cells.arrow import pc
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.number_detection import detect_numbers
+from tallybayes.cells.number_detection import detect_numbers, looks_like_number
 from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading, as_found
+from tallybayes.doubts import Doubt
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
 from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
@@ -31,16 +33,33 @@ from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn, line_in
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.totals_row import are_sums, totals_doubt
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["Delimited"]
+__all__ = ["Delimited", "LaterCells"]
 
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
+_FLAG = r"^(?i:true|false|t|f|yes|no|y|n|0|1)$"
 _KINDS: dict[Any, Kind] = {pa.bool_(): "flag", pa.int64(): "number", pa.float64(): "number"}
+
+
+class OtherEncodingError(DataError):
+    """A line that is not in the encoding of the file."""
+
+
+class UnusualQuoteError(DataError):
+    """A quote that is never closed, or is not at the end of its cell."""
+
+
+class LaterCells(NamedTuple):
+    """All cells of a column below the first rows, and some rows of all columns in which it is of another type."""
+
+    cells: Any
+    rows: pa.Table
 
 
 class Delimited(DuckDBFormat):
@@ -50,14 +69,42 @@ class Delimited(DuckDBFormat):
 
     def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:
         self.text = DelimitedText(file, options, copy)
+        self._given = file, options
         self.name, self.size, self.doubts = file.name, file.size, self.text.doubts
         self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
         self.words = options.missing or MissingWords()
         self._keeps_words = False
         self.readings: dict[str, NumberReading] = {}
+        self.later: dict[str, LaterCells] = {}  # of columns that the first rows were wrong about
         self._rejected: set[int] = set()  # lines that DuckDB could not read
         self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(self.text.names)}
+
+    def with_header(self, names: Sequence[str]) -> Self:
+        """The file itself, or below a title: read from the line on in which one of these names is a cell."""
+        file, options = self._given
+        if not names or not options.header or options.skip_lines or not {*names}.isdisjoint(self.expressions):
+            return self
+        if (found := self.text.find_header(names)) is None:
+            return self
+        line, name = found
+        form = type(self)(file, replace(options, skip_lines=line - 1))
+        if name not in form.expressions:
+            return self
+        hint = f"skip_lines= (--skip-lines) says how many lines come before the header, here {line - 1}"
+        form.doubts = ((f"the header was taken from line {line}, where {name!r} is", hint), *form.doubts)
+        return form
+
+    def reconsider(self, error: TallyError) -> Self | None:
+        """The file read without quotes, if a quote is never closed and all lines fit without."""
+        file, options = self._given
+        if not isinstance(error, UnusualQuoteError) or options.quote is not None or not self.text.fits_without_quotes():
+            return None
+        form = type(self)(file, replace(options, quote="none"))
+        text = f"quotes are read as signs like any other, because of line {error.line}: {shorten(error.got)}"
+        hint = "quote='\"' (--quote '\"') takes them for quotes around cells"
+        form.doubts = ((text, hint), *form.doubts)
+        return form
 
     @property
     def encoding(self) -> str:
@@ -145,7 +192,23 @@ class Delimited(DuckDBFormat):
                 pass
         yield from self.tables_after(n_rows, columns, keep=keep, bad=bad)
 
+    def tables_after(
+        self, after: int, columns: Sequence[WantedColumn], *, keep: bool, bad: BadRows | None
+    ) -> Iterator[Table]:
+        """The rows after some that were read already; lines in another encoding are mended before."""
+        self.text.mend_encoding()
+        return super().tables_after(after, columns, keep=keep, bad=bad)
+
     def _first_rows(self, n: int, skip_bad: bool) -> Any:
+        """The first rows; lines in another encoding are mended."""
+        try:
+            return self._first_rows_as_stored(n, skip_bad)
+        except OtherEncodingError:
+            if not self.text.mend_encoding():
+                raise
+            return self._first_rows_as_stored(n, skip_bad)
+
+    def _first_rows_as_stored(self, n: int, skip_bad: bool) -> Any:
         """The first rows: by Arrow if their lines are usual, else by DuckDB from a copy of them, else from the file."""
         with contextlib.suppress(pa.ArrowException, OSError):
             if (blocks := self._blocks()) is not None and (first := blocks.first(n)) is not None:
@@ -167,6 +230,8 @@ class Delimited(DuckDBFormat):
         if known and (blocks := self._blocks()) is not None:
             with contextlib.suppress(pa.ArrowException, OSError), contextlib.closing(blocks.batches(known)) as batches:
                 return self._typed(self.values_among(batches, known, n))
+        if known:
+            self.text.mend_encoding()
         return self._typed(super().some(known, n, skip_bad=skip_bad))
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
@@ -226,27 +291,56 @@ class Delimited(DuckDBFormat):
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, with the type of each column inferred from them."""
         self._keeps_words = True
-        cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
+        first = pa.table(self._first_rows(n, skip_bad).columns, list(self.expressions))
+        rows = pa.concat_tables([*(later.rows for later in self.later.values()), first])  # families see them first
+        cells = [column.combine_chunks() for column in rows.columns]
         written = dict(zip(self.expressions, cells, strict=True))
         texts = {name: self._without_words(name, column) for name, column in written.items()}
         columns = self._typed(texts)
         self.inferred = {name: _KINDS[column.type] for name, column in columns.items() if column.type in _KINDS}
         words = {name: self.words.usual_among(written[name], text) for name, text in texts.items()}
+        n_rows = len(cells[0]) if cells else 0
         return Table(
-            len(cells[0]) if cells else 0,
+            n_rows,
             columns,
-            self.origin(0),
+            self.origin(first.num_rows - n_rows),
             readings=dict(self.readings),
+            doubts=self._totals(texts, columns, is_whole=n_rows < n and not self.later) if n_rows else [],
             missing_words={name: counts for name, counts in words.items() if counts},
             texts={name: text for name, text in texts.items() if columns[name] is not text},
         )
+
+    def _totals(self, texts: Mapping[str, Any], columns: Mapping[str, Any], *, is_whole: bool) -> list[Doubt]:
+        """That the last row may hold totals; of a long file only its last line is looked at."""
+        where = f"{self.name}: the last row"
+        if is_whole:
+            last = {name: column[-1].as_py() for name, column in texts.items()}
+            numbers = {name: column for name, column in columns.items() if _KINDS.get(column.type) == "number"}
+            found = totals_doubt(last, where, are_sums=are_sums(numbers))
+        else:
+            found = totals_doubt(dict(zip(texts, self.text.last_row(), strict=False)), where)
+        return [] if found is None else [found]
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
         texts = {name: column for name, column in cells.items() if self.is_inferred(name)}
         options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
-        self.readings |= detect_numbers(texts, **options)
+        self.readings |= detect_numbers(self._with_later(texts), **options)
         return cells | {name: as_found(column, self.readings.get(name)) for name, column in texts.items()}
+
+    def _with_later(self, texts: dict[str, Any]) -> dict[str, Any]:
+        """The first cells, and of columns that they were wrong about all others too."""
+        n_added = sum(later.rows.num_rows for later in self.later.values())
+        later = {name: one.cells for name, one in self.later.items() if name in texts}
+        return texts | {name: pa.concat_arrays([texts[name][n_added:], cells]) for name, cells in later.items()}
+
+    def is_unexpected(self, name: str, cells: Any) -> Any:
+        """Which cells are of another type than the first ones of a column."""
+        if self.inferred.get(name) == "flag":
+            return pc.invert(pc.match_substring_regex(cells, _FLAG))
+        reading = self.readings.get(name)
+        form = (None if reading is None else reading.needed_format) or NumberFormat()
+        return pc.and_(pc.is_null(form.parse(cells)), looks_like_number(cells))
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
@@ -272,7 +366,7 @@ class Delimited(DuckDBFormat):
         line = None if found_line is None else self.text.original_line(found_line)
         if "unicode" in message.lower() or "encoded" in message.lower():
             hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
-            return DataError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
+            return OtherEncodingError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
             hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
             if found_line == self.text.skip + 2 and int(found[2]) > int(found[1]):
@@ -281,7 +375,8 @@ class Delimited(DuckDBFormat):
                 hint = "if this is a text and not a table: format='text' (--format text)"
             return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
         if "unterminated quote" in message.lower():
-            return DataError("a closing quote", got=_original(message), file=self.name, line=line, hint=_SKIP)
+            hint = f"quote='none' (--quote none) takes quotes for signs like any other; {_SKIP}"
+            return UnusualQuoteError("a closing quote", got=_original(message), file=self.name, line=line, hint=hint)
         if line is not None:
             what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
             words = f"a line that can be read ({_in_words(what)})"
@@ -309,7 +404,8 @@ class Delimited(DuckDBFormat):
 
     def line_of(self, row: int) -> int | None:
         """The line of a row, found by reading the file with the csv module: only for error messages."""
-        return next(itertools.islice(self.text.row_lines(self._rejected), row, None), None)
+        lines = self.text.row_lines(self._rejected)
+        return None if row < 0 else next(itertools.islice(lines, row, None), None)
 
 
 _SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"

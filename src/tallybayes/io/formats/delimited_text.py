@@ -21,9 +21,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import IO, Any, NamedTuple
 
+from tallybayes.doubts import doubt
 from tallybayes.errors import Described, FileError, check_integer
-from tallybayes.io.formats.dialect import Dialect, Doubt, header_names, text_lines
-from tallybayes.io.formats.encoding import table_encoding
+from tallybayes.io.formats.binary_kind import check_text
+from tallybayes.io.formats.dialect import DELIMITERS, Dialect, Doubt, header_names, text_lines
+from tallybayes.io.formats.encoding import MixedLines, is_utf8, table_encoding
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
 from tallybayes.io.formats.line_facts import LineFacts
@@ -31,6 +33,8 @@ from tallybayes.io.formats.line_facts import LineFacts
 __all__ = ["CsvCopy", "DelimitedText"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
+_LAST = 2**14  # bytes at the end among which the last line is
+_TITLE_LINES = 100  # among which the header is looked for
 _READABLE = ("utf-8", "utf-8-sig", "iso8859-1")  # encodings that are read without a copy of the file
 
 
@@ -92,12 +96,17 @@ class DelimitedText:
         self.name = file.name
         if copy is not None:
             file = replace(InputFile.of(copy.path), name=file.name)
-        self.encoding = table_encoding(file.start(), options.encoding, file.name)
+        start = file.start()
+        if options.encoding is None:
+            check_text(start, file.name)
+        self.encoding = table_encoding(start, options.encoding, file.name)
         is_readable = self.encoding in _READABLE
         self.file = file if is_readable else file.in_utf8(self.encoding)
         self.stored_as = self.encoding if is_readable else "utf-8"
-        start = self.file.start().decode(self.stored_as, errors="replace").removeprefix("\ufeff")
-        if "\x00" in start:
+        self._may_be_mixed = options.encoding is None and self.stored_as in ("utf-8", "utf-8-sig")
+        if not is_utf8(start):
+            self.mend_encoding()
+        if b"\x00" in self.file.start():
             hint = "name the format with format= (--format)"
             raise FileError("a file of text", got=start[:20], file=self.name, hint=hint)
         self._original_lines = LineMap() if copy is None else copy.lines
@@ -112,6 +121,36 @@ class DelimitedText:
             self._copy()
         self.names, doubts, self.skip = self._names()
         self.doubts = (*self.doubts, *doubts)
+
+    def mend_encoding(self) -> bool:
+        """Read a copy from now on if some lines are not in UTF-8: these are in Windows-1252; whether there are any."""
+        if not self._may_be_mixed:
+            return False
+        self._may_be_mixed = False
+        mixed = MixedLines()
+        with self.file.opened() as file:
+            for _ in mixed.in_utf8(file):
+                pass  # most files need no copy
+        if mixed.first is None:
+            return False
+        with self.file.opened() as file:
+            path = temporary_copy(MixedLines().in_utf8(file))
+        lines = f"{mixed.n_lines:,} line{'s are' if mixed.n_lines > 1 else ' is'} not in UTF-8"
+        text = f"{self.name}: {lines}, the first is line {mixed.first}: read as Windows-1252, the others as UTF-8"
+        doubt("file", text, hint="encoding= (--encoding) reads all lines in one encoding")
+        self.file = replace(InputFile.of(path), name=self.name)
+        for derived in ("start", "line_facts"):
+            self.__dict__.pop(derived, None)
+        return True
+
+    def fits_without_quotes(self) -> bool:
+        """Whether all lines have as many cells as there are columns if quotes are signs like any other."""
+        sign, quote = self.dialect.delimiter.encode(), (self.dialect.quote or "").encode()
+        with self.file.opened() as file:
+            lines = itertools.islice(file, self.skip, None)
+            header = next(lines, b"")
+            widths = (line.count(sign) for line in lines if line.strip())
+            return bool(quote) and quote not in header and all(n == len(self.names) - 1 for n in widths)
 
     def _copy(self) -> None:
         """Read a copy from now on, without comments and with one kind of line end."""
@@ -134,6 +173,23 @@ class DelimitedText:
             return [f"x{i}" for i in range(len(row))], [], last - 1
         first = max(last - sum(cell.count("\n") for cell in row), 1)
         return *header_names(row, self.original_line(first)), first - 1
+
+    def find_header(self, names: Collection[str]) -> tuple[int, str] | None:
+        """The first line, of the original, in which one of these names is a cell, among the first lines; and the name.
+
+        The next line that is not blank must have as many cells, so that a name within a title is not taken for one.
+        """
+        with self._opened() as text:
+            lines = list(itertools.islice(text, _TITLE_LINES))
+        for delimiter in dict.fromkeys([self.dialect.delimiter, *DELIMITERS]):
+            dialect = replace(self.dialect, delimiter=delimiter)
+            rows: list[list[str]] = [next(dialect.rows([line]), []) for line in lines]
+            for place, cells in enumerate(rows):
+                name = next((cell.strip() for cell in cells if cell.strip() in names), None)
+                below = next((row for row in rows[place + 1 :] if any(cell.strip() for cell in row)), cells)
+                if name is not None and len(below) == len(cells):
+                    return self.original_line(place + 1), name
+        return None
 
     def _opened(self, errors: str = "replace") -> IO[str]:
         return io.TextIOWrapper(self.file.opened(), self.stored_as, errors=errors, newline="")
@@ -164,6 +220,16 @@ class DelimitedText:
                     yield self.original_line(line)
                 seen_header = seen_header or any(cell.strip() for cell in cells)
                 line = self.dialect.skip + reader.line_num + 1
+
+    def last_row(self) -> list[str]:
+        """The cells of the last line; none if it has not as many as there are columns, or the file is compressed."""
+        if self.file.compression != "none":
+            return []
+        with self.file.opened() as file:
+            file.seek(max(self.file.size - _LAST, 0))
+            lines = file.read().decode(self.stored_as, errors="replace").splitlines()
+        cells: list[str] = next(self.dialect.rows(line for line in reversed(lines) if line.strip()), [])
+        return cells if len(cells) == len(self.names) else []
 
     @cached_property
     def start(self) -> int:

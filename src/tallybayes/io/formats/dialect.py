@@ -17,13 +17,13 @@ from typing import Any
 from tallybayes.errors import ParameterError, check_integer, shorten
 from tallybayes.io.formats.file_format import ReadOptions
 
-__all__ = ["Dialect", "Doubt", "header_names", "text_lines"]
+__all__ = ["DELIMITERS", "Dialect", "Doubt", "header_names", "text_lines"]
 
 Doubt = tuple[str, str | None]  # what was assumed, and how to change it
 
 _NONE = "none"  # the word for no quote, and for no comments
 
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
 _NAMED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _MARK = "#"
 _LARGEST_CELL = 2**31 - 1  # characters; the csv module's own limit is 128 kB a cell, and one for the whole process
@@ -162,7 +162,7 @@ def _sign_after_title(lines: Sequence[str], quote: str | None) -> str | None:
     shown = [line for line in lines if line.strip()][:50]
     if len(shown) < 3:
         return None
-    widths = {sign: _widths(shown, sign, quote) for sign in _DELIMITERS}
+    widths = {sign: _widths(shown, sign, quote) for sign in DELIMITERS}
     divided = (sign for sign, n_cells in widths.items() if len(set(n_cells[1:])) == 1 and n_cells[1] > 1)
     return next(divided, None) if all(n_cells[0] == 1 for n_cells in widths.values()) else None
 
@@ -187,4 +187,4 @@ def _delimiter(sample: Sequence[str], quote: str | None = '"') -> str:
         alike = sum(width == widths[0] for width in widths)
         return widths[0] > 1, widths[0] * alike
 
-    return max(_DELIMITERS, key=fitness)
+    return max(DELIMITERS, key=fitness)

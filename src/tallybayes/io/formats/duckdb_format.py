@@ -26,7 +26,7 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.io.formats.file_format import FileFormat
-from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.source import BadRows, Kind, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["ARROW_TYPES", "CastType", "DuckDBFormat", "WantedColumn", "line_in"]
@@ -68,9 +68,14 @@ class DuckDBFormat(FileFormat):
     def relation(self, skip_bad: bool = False) -> str:
         """The FROM clause; skip_bad: whether lines that DuckDB cannot read are reported instead of stopping at one."""
 
-    def original_cell(self, name: str) -> str:
-        """The SQL expression of a cell as it is in the file."""
-        return self._cell(name)
+    def original_cells(self) -> dict[str, str]:
+        """The columns of the file by name: the SQL expressions of their cells as they are in the file."""
+        return {name: self._cell(name) for name in self.expressions}
+
+    @property
+    def original_names(self) -> list[str] | None:
+        """The columns of the file, records as they are."""
+        return list(self.original_cells())
 
     def broken(self, error: BaseException) -> TallyError:
         """An error of DuckDB as an error of this library."""
@@ -155,8 +160,8 @@ class DuckDBFormat(FileFormat):
         """The rows after some that were read already."""
         condition = None if bad is None else self.bad_row_condition()
         cells = [self._cell(column.name) for column in columns]
-        originals = [self.original_cell(name) for name in self.expressions] if keep else []
-        selected = [*cells, *originals, *([] if condition is None else [condition])]
+        originals = self.original_cells() if keep else {}
+        selected = [*cells, *originals.values(), *([] if condition is None else [condition])]
         place = {expression: i for i, expression in enumerate(dict.fromkeys(selected))}
         n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
         first = 0
@@ -166,7 +171,7 @@ class DuckDBFormat(FileFormat):
                 if n_known and n_known == len(batch):
                     continue
                 read = [column.slice(n_known) for column in batch.columns]
-                kept = pa.table([read[place[one]] for one in originals], list(self.expressions)) if keep else None
+                kept = pa.table([read[place[one]] for one in originals.values()], list(originals)) if keep else None
                 are_bad = None if condition is None else to_numpy(read[place[condition]])
                 table = Table(len(batch) - n_known, {}, self.origin(first - len(batch) + n_known), kept=kept)
                 yield self.read(table, columns, [read[place[one]] for one in cells], bad, are_bad)
@@ -276,12 +281,12 @@ def _is_flag(column: WantedColumn) -> bool:
 def _not_castable(column: WantedColumn, value: str, row: int) -> DataError:
     if _is_flag(column):
         hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
-        return DataError(_BOOLEAN, got=value, column=column.name, row=row, hint=hint)
+        return UnexpectedCellError(_BOOLEAN, got=value, column=column.name, row=row, hint=hint)
     form = column.form or NumberFormat()
     expected = f"a number written like {form.text(_EXAMPLE)}"
     hint = "decimal= and thousands= (--decimal, --thousands) say how numbers are written; "
     hint += f"if {value!r} means a missing value: missing= (--missing)"
-    return DataError(expected, got=value, column=column.name, row=row, hint=hint)
+    return UnexpectedCellError(expected, got=value, column=column.name, row=row, hint=hint)
 
 
 def line_in(message: str) -> int | None:

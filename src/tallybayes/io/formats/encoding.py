@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from typing import IO
 
 from tallybayes.errors import FileError
 
-__all__ = ["check_encoding", "cleaned", "decoded", "table_encoding"]
+__all__ = ["MixedLines", "check_encoding", "cleaned", "decoded", "is_utf8", "table_encoding"]
 
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONE = re.compile("[\ud800-\udfff]")
@@ -63,7 +65,11 @@ def _attempt(data: bytes, encoding: str) -> str | None:
 
 
 def table_encoding(sample: bytes, given: str | None, name: str) -> str:
-    """That of a table: given, by the byte order mark, UTF-8 if the bytes are valid, else Windows-1252 or Latin-1."""
+    r"""That of a table: given, by the byte order mark, UTF-8 if some lines are in it, else Windows-1252 or Latin-1.
+
+    >>> table_encoding(b"M\xfcller\n", None, "a.csv"), table_encoding(b"M\xfcller\nM\xc3\xbcller\n", None, "a.csv")
+    ('iso8859-1', 'utf-8')
+    """
     if given is not None:
         check_encoding(given, name)
         return codecs.lookup(given).name
@@ -71,8 +77,46 @@ def table_encoding(sample: bytes, given: str | None, name: str) -> str:
         return "utf-16"
     if sample.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
+    if is_utf8(sample) or any(is_utf8(line) and not line.isascii() for line in sample.splitlines()):
+        return "utf-8"
+    return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
+
+
+def is_utf8(sample: bytes) -> bool:
+    """Whether bytes are valid UTF-8; they may end within a character."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)  # the sample may end within a character
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
-        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
-    return "utf-8"
+        return False
+    return True
+
+
+class MixedLines:
+    r"""Lines of a text, each in UTF-8 or else in Windows-1252, all in UTF-8.
+
+    n_lines: so many were not in UTF-8; first: the number of the first of them, from 1.
+
+    >>> import io
+    >>> mixed = MixedLines()
+    >>> b"".join(mixed.in_utf8(io.BytesIO(b"M\xc3\xbcller\nM\xfcller\n"))).decode(), mixed.n_lines, mixed.first
+    ('Müller\nMüller\n', 1, 2)
+    """
+
+    def __init__(self) -> None:
+        self.n_lines = 0
+        self.first: int | None = None
+
+    def in_utf8(self, text: IO[bytes]) -> Iterator[bytes]:
+        """The text, part by part."""
+        line = 0
+        while part := text.read(2**20) + text.readline():
+            lines = [] if is_utf8(part) else part.splitlines(keepends=True)
+            wrong = [place for place, one in enumerate(lines) if _attempt(one, "utf-8") is None]
+            if wrong:
+                self.first = self.first or line + wrong[0] + 1
+                self.n_lines += len(wrong)
+                for place in wrong:
+                    lines[place] = (_attempt(lines[place], "cp1252") or lines[place].decode("latin-1")).encode()
+                part = b"".join(lines)
+            line += len(part.splitlines()) if b"\r" in part else part.count(b"\n")
+            yield part

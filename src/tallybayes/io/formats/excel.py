@@ -37,9 +37,12 @@ class Excel(Delimited):
         skip = check_integer("skip_lines", options.skip_lines, at_least=0)
         rows = [list(map(_text, row)) for row in _cells(file, options.table)[skip:]]
         used = [any(cells) for cells in zip(*rows, strict=True)]
-        kept = ((number, list(compress(row, used))) for number, row in enumerate(rows, skip + 1) if any(row))
-        csv_options = replace(options, delimiter=",", quote='"', encoding="utf-8", skip_lines=0)
+        numbered = ((number, list(compress(row, used))) for number, row in enumerate(rows, skip + 1) if any(row))
+        comment = None if options.comment in (None, "none") else options.comment
+        kept = (one for one in numbered if not comment or not one[1][0].startswith(comment))
+        csv_options = replace(options, delimiter=",", quote='"', encoding="utf-8", skip_lines=0, comment="none")
         super().__init__(file, csv_options, CsvCopy.of(kept))
+        self._given = file, options
 
 
 def is_workbook(names: Sequence[str], start: bytes) -> bool:

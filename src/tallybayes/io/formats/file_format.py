@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import NumberReading, UnreadNumbers
-from tallybayes.errors import FileError
+from tallybayes.errors import FileError, TallyError
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table
 
@@ -66,6 +66,14 @@ class FileFormat(ABC):
         """Up to n values of each column that are not missing, wherever they are; columns without any are absent."""
         return {}
 
+    def with_header(self, names: Sequence[str]) -> Self:
+        """The file itself; one whose columns have none of these names, read from the line that has one on."""
+        return self
+
+    def reconsider(self, error: TallyError) -> Self | None:
+        """The file read in another way, after an error about it that this may avoid; None if there is no other way."""
+        return None
+
     def n_expected(self) -> int | None:
         """About how many rows there are, if that is known without reading them."""
         return None
@@ -77,6 +85,11 @@ class FileFormat(ABC):
     def origin(self, first: int) -> RowOrigin:
         """Where the rows from a number on are."""
         return RowOrigin(first, self.name, self.line_of)
+
+    @property
+    def original_names(self) -> list[str] | None:
+        """The columns of the file, if they are others than those of its tables."""
+        return None
 
     def facts(self) -> dict[str, Any]:
         """What was detected and is unusual: delimiter, encoding and the like."""

@@ -105,7 +105,8 @@ class InputFile:
             with self.opened() as file:
                 return file.read(n_bytes)
         except OSError as error:
-            raise FileError(f"cannot be read: {error}", file=self.name) from error
+            what = "read" if self.compression == "none" else f"decompressed, though it begins like {self.compression}"
+            raise FileError(f"cannot be {what}: {error}", file=self.name) from error
 
     def uncompressed(self) -> InputFile:
         """The file itself, or a copy that is not compressed."""

@@ -1,7 +1,8 @@
 """JSON: one object per line, or one array of objects.
 
 The columns and their types are inferred from the first rows. Numbers, texts and booleans are then read by DuckDB as
-text and cast, as in CSV files, so that an error can name a wrong value; lists and maps are read as they are.
+text and cast, as in CSV files, so that an error can name a wrong value; lists and maps are read as they are. What the
+objects within objects hold are columns by their paths (`tables/nested_values.py`).
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ from __future__ import annotations
 import codecs
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
 import pyarrow as pa
 
+from tallybayes.cells.missing_words import trim_cells
 from tallybayes.cells.number_detection import mostly_numbers
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.io.formats.unread_json import unread_doubt
+from tallybayes.tables.nested_values import Path, divide_objects, path_name
 from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import HEAD, BadRows, Kind
-from tallybayes.tables.table import Table, to_table
+from tallybayes.tables.table import Table
 
 __all__ = ["Json"]
 
@@ -44,20 +48,33 @@ class Json(DuckDBFormat):
         self.missing = options.given_words
         self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}
+        self._paths: dict[str, Path] = {}  # of the columns
+        self._names: list[str] = []  # of what the objects hold, before records are divided
         self._keeping = False
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, which determine the columns."""
         rows = list(itertools.islice(self._objects(skip_bad), n))
-        columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
-        if not columns:
+        self._names = list(dict.fromkeys(name for row in rows for name in row))
+        values_of = {name: [row.get(name) for row in rows] for name in self._names}
+        divided = divide_objects(values_of)
+        self._paths = {path_name(path): path for path in divided}
+        if not self._names:
             raise FileError("a JSON object that is not empty", got=NONE, file=self.name)
+        doubts = (unread_doubt(path, values, self.name) for path, values in divided.items())
+        columns = {path_name(path): _column(values) for path, values in divided.items()}
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
         self.inferred = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
-        return Table(len(rows), columns, self.origin(0))
+        return Table(
+            len(rows),
+            columns,
+            self.origin(0),
+            doubts=[one for one in doubts if one is not None],
+            nested={name: values for name, values in values_of.items() if name not in columns},
+        )
 
     def _objects(self, skip_bad: bool) -> Iterator[dict[str, Any]]:
         if not self.in_lines:
@@ -99,23 +116,40 @@ class Json(DuckDBFormat):
 
     def relation(self, skip_bad: bool = False) -> str:
         """The fields of every object, in the types that were inferred."""
-        alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
+        alike = len({name.lower() for name in self._names}) < len(self._names)
         if not skip_bad and not alike and not self._keeping:
-            columns = ", ".join(f"{sql_text(name)}: {sql_text(kind)}" for name, (_, kind) in self.expressions.items())
-            fields = [f"{sql_name(name)} AS {place}" for name, (place, _) in self.expressions.items()]
+            types = {path[0]: self._type(name) if len(path) == 1 else "JSON" for name, path in self._paths.items()}
+            columns = ", ".join(f"{sql_text(name)}: {sql_text(kind)}" for name, kind in types.items())
+            fields = [
+                f"{self._extract(sql_name(path[0]), name, path[1:])} AS {place}"
+                for name, (place, path) in self._places().items()
+            ]
             return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
-        fields = [
-            f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {kind}) AS {place}"
-            for name, (place, kind) in self.expressions.items()
-        ]  # one by one, since a line may hold any JSON value
+        fields = [f"{self._extract('json', name, path)} AS {place}" for name, (place, path) in self._places().items()]
         errors = ["ignore_errors=true"] if skip_bad and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]
         return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
+
+    def _places(self) -> dict[str, tuple[str, Path]]:
+        """The name of each column in the relation, and its path."""
+        return {name: (place, self._paths[name]) for name, (place, _) in self.expressions.items()}
+
+    def _type(self, name: str) -> str:
+        return self.expressions[name][1]
+
+    def _extract(self, value: str, name: str, path: Path) -> str:
+        """The SQL expression of a column within a value; one by one, since a line may hold any JSON."""
+        if not path:
+            return value
+        kind = self._type(name)
+        return f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}({value}, {sql_text(_pointer(path))}) AS {kind})"
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells are JSON."""
         self._keeping = keep
         kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        for name in kinds:
+            self._look_up(name)
         kinds = {name: kind or self.inferred.get(name) for name, kind in kinds.items()}
         for table in super().tables(kinds, keep=keep, bad=bad):
             if table.kept is None:
@@ -124,9 +158,21 @@ class Json(DuckDBFormat):
                 schema = pa.schema([field.with_metadata({"kind": "json"}) for field in table.kept.schema])
                 yield replace(table, kept=table.kept.cast(schema))
 
-    def original_cell(self, name: str) -> str:
-        """The JSON of a cell."""
-        return f"json_extract(json, {sql_text(_pointer(name))})::VARCHAR"
+    def _look_up(self, name: str) -> None:
+        """Add a column that a model knows and the first rows have in another form: a path into a bag, or records."""
+        tops = [top for top in self._names if name == top or name.startswith(f"{top}.")]
+        if name not in self.expressions and tops:
+            self._paths[name] = (name,) if name in tops else (tops[0], *name[len(tops[0]) + 1 :].split("."))
+            kind = "MAP(VARCHAR, DOUBLE)" if name in tops else "VARCHAR"
+            self.expressions[name] = sql_name(f"f{len(self.expressions)}"), kind
+
+    def original_cells(self) -> dict[str, str]:
+        """The JSON of the cells, records as they are."""
+        return {name: f"json_extract(json, {sql_text(_pointer((name,)))})::VARCHAR" for name in self._names}
+
+    def _without_words(self, name: str, column: Any) -> Any:
+        """A column without spaces around its texts, and null in place of the words for missing values."""
+        return super()._without_words(name, trim_cells(column) if pa.types.is_string(column.type) else column)
 
     def bad_row_condition(self) -> str | None:
         """Lines that are not an object."""
@@ -182,18 +228,19 @@ def _is_unicode(row: dict[str, Any]) -> bool:
     return True
 
 
-def _column(values: list[Any]) -> list[Any]:
-    """Values of one type: lists, maps, numbers, booleans or text; others become None."""
+def _column(values: Sequence[Any]) -> list[Any]:
+    """Values of one type: lists, maps, numbers, booleans or text without spaces around it; others become None."""
     there = [value for value in values if value is not None]
     if any(isinstance(value, (list, dict)) for value in there):
         kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
         return [value if isinstance(value, kind) else None for value in values]
     if all(isinstance(value, bool) for value in there):
-        return values
+        return list(values)
     numbers = [is_number(value) and not isinstance(value, bool) for value in values]
     if mostly_numbers(sum(numbers), len(there)):
         return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
-    return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return [None if text is None else text.strip() for text in texts]
 
 
 def _read_as(values: list[Any]) -> str:
@@ -215,6 +262,6 @@ def _kind(values: list[Any]) -> Kind | None:
     return "number" if is_number(first) else None
 
 
-def _pointer(name: str) -> str:
-    """A name as a JSON pointer."""
-    return "/" + name.replace("~", "~0").replace("/", "~1")
+def _pointer(path: Path) -> str:
+    """A path as a JSON pointer."""
+    return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)

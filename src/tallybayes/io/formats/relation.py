@@ -25,6 +25,7 @@ from tallybayes.io.formats.duckdb_connection import (
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.tables.nested_values import DEPTH, FIELDS, Path, path_name
 
 __all__ = ["ArrowFile", "Database", "Parquet", "Sql", "chosen_table", "is_arrow", "is_query"]
 
@@ -43,15 +44,28 @@ class TypedRelation(DuckDBFormat):
             found = self.connection.sql(f"SELECT * FROM {self.relation()} LIMIT 0")
         except duckdb_errors() as error:
             raise self.broken(error) from error
-        types = zip(found.columns, map(str, found.types), strict=True)
-        self.expressions = {name: (sql_name(name), kind) for name, kind in types}
+        self._types = dict(zip(found.columns, found.types, strict=True))
+        self._use_names(found.columns)
 
     def _rename(self, names: list[str]) -> None:
         """Use the names that the columns have: DuckDB renames those that differ only in case."""
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise DataError("column names that differ", got=twice, file=self.name)
-        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+        self._use_names(names)
+
+    def _use_names(self, names: list[str]) -> None:
+        """The expressions of all columns by their names; columns of records are divided."""
+        self._originals = dict(zip(names, map(sql_name, self._types), strict=True))
+        self.expressions = {}
+        for name, (column, kind) in zip(names, self._types.items(), strict=True):
+            for path, expression, inner in _fields((name,), sql_name(column), kind):
+                if len(path) == 1 or path_name(path) not in self._originals:
+                    self.expressions[path_name(path)] = expression, str(inner)
+
+    def original_cells(self) -> dict[str, str]:
+        """The columns, records as they are."""
+        return self._originals
 
     def relation(self, skip_bad: bool = False) -> str:
         """The FROM clause."""
@@ -156,6 +170,15 @@ class Sql(TypedRelation):
     def broken(self, error: BaseException) -> DataError:
         """The query cannot be run."""
         return refused_query(error)
+
+
+def _fields(path: Path, expression: str, kind: Any) -> Iterator[tuple[Path, str, Any]]:
+    """The fields of a record by path, or a column that is none: the SQL expression and the type of each."""
+    if kind.id != "struct" or len(path) >= DEPTH or not 0 < len(kind.children) <= FIELDS:
+        yield path, expression, kind
+        return
+    for name, inner in kind.children:
+        yield from _fields((*path, name), f"struct_extract({expression}, {sql_text(name)})", inner)
 
 
 def is_arrow(start: bytes) -> bool:

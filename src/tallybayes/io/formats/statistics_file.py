@@ -1,12 +1,15 @@
 """Files of SAS (.sas7bdat, .xpt), Stata (.dta) and SPSS (.sav, .zsav, .por), read by pyreadstat.
 
-Where every value of a column has a label in the file (1 is "never", 2 is "sometimes"), the labels are read. Where only
-some have one, as at the ends of a scale, the values are kept. Values declared missing, and empty texts, are missing.
+Where the values of a column have labels in the file (1 is "never", 2 is "sometimes"), the labels are read; values
+without one stay among them if they are few. Where only some values have one, as at the ends of a scale, the values are
+kept; labels that say so ("refused") make their values missing. Values declared missing, and empty texts, are missing.
 The rows are copied to an Arrow file first, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -21,6 +24,14 @@ from tallybayes.tables.raw_values import is_missing
 
 __all__ = ["StatisticsFile", "statistics_kind"]
 
+_LABELLED = 0.9  # of the cells, from which labels are read though some values have none
+_MISSING = re.compile(  # what is written as the label of a value that is none
+    r".*\b(?:refused|refusal|(?:don'?t|do not) know|dk|no answer|not? (?:answered|stated|applicable|asked|available)|"
+    r"missing|inapplicable|inap|iap|n/?a|nk|unknown|weiß nicht|keine angabe|k\.? ?a\.?|trifft nicht zu|sans réponse|"
+    r"ne sait pas|no sabe|no contesta|ns/nc)\b.*",
+    re.IGNORECASE,
+)
+_SHOWN = 3  # labels in a message
 _ROWS = 20_000  # rows that are converted at once
 _READERS = {  # the function of pyreadstat, and the format that it reads
     ".sas7bdat": ("read_sas7bdat", "sas"),
@@ -60,7 +71,8 @@ class StatisticsFile(ArrowFile):
         if ending is None:
             raise FileError(f"a name that ends in {', '.join(_READERS)}", got=file.name, file=file.name)
         package = import_reader("pyreadstat", "stats", file.name)
-        reader = _Reader(getattr(package, _READERS[ending][0]), file.uncompressed(), options.encoding)
+        may_miss = options.missing is None or not options.missing.only
+        reader = _Reader(getattr(package, _READERS[ending][0]), file.uncompressed(), options.encoding, may_miss)
         try:
             copy = replace(InputFile.of(reader.as_arrow()), name=file.name)
         except TallyError:
@@ -73,10 +85,13 @@ class StatisticsFile(ArrowFile):
 
 
 class _Reader:
-    """Reads a file twice: what its columns hold, then the rows."""
+    """Reads a file twice: what its columns hold, then the rows.
 
-    def __init__(self, read: Callable[..., Any], file: InputFile, encoding: str | None) -> None:
-        self._read, self._file = read, file
+    may_miss: whether labels may say that a value is missing.
+    """
+
+    def __init__(self, read: Callable[..., Any], file: InputFile, encoding: str | None, may_miss: bool) -> None:
+        self._read, self._file, self._may_miss = read, file, may_miss
         self._more = {} if encoding is None else {"encoding": encoding}
         self.doubts: list[tuple[str, str | None]] = []
 
@@ -84,28 +99,49 @@ class _Reader:
         """The path of a copy of the rows as an Arrow file."""
         _, facts = self._read(self._file.path, metadataonly=True, output_format="dict", **self._more)
         labels = {name: dict(texts) for name, texts in facts.variable_value_labels.items()}
-        values: dict[str, set[Any]] = {name: set() for name in labels}
+        counts: dict[str, Counter[Any]] = {name: Counter() for name in labels}
         types: dict[str, Any] = {name: pa.null() for name in facts.column_names}
         for columns in self._chunks():
             for name, cells in columns.items():
                 if name in labels:
-                    values[name].update(cell for cell in cells if cell is not None)
+                    counts[name].update(cell for cell in cells if cell is not None)
                 types[name] = _wider(types[name], pa.array(cells).type)
-        applied = {name: texts for name, texts in labels.items() if values[name] and values[name] <= texts.keys()}
-        for name in labels.keys() - applied.keys():
-            if found := values[name] & labels[name].keys():
-                text = f"column {name!r}: {len(found)} of {len(values[name])} values have labels; the values are read"
-                self.doubts.append((text, "give every value a label to read the labels"))
+        applied = {name: self._meaning(name, labels[name], counts[name]) for name in labels}
         self.doubts.sort()
-        schema = pa.schema([(name, pa.string() if name in applied else kind) for name, kind in types.items()])
+        are_texts = {name for name, values in applied.items() if any(values.values())}
+        schema = pa.schema([(name, pa.string() if name in are_texts else kind) for name, kind in types.items()])
         path = temporary_copy(())
         with pa.OSFile(path, "wb") as target, pa.ipc.new_file(target, schema) as writer:
             for columns in self._chunks():
-                for name, texts in applied.items():
-                    columns[name] = [None if cell is None else str(texts[cell]) for cell in columns[name]]
+                for name, values in applied.items():
+                    columns[name] = [values.get(cell, cell) for cell in columns[name]]
                 arrays = [pa.array(columns[field.name], field.type) for field in schema]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
         return path
+
+    def _meaning(self, name: str, labels: dict[Any, Any], counts: Counter[Any]) -> dict[Any, str | None]:
+        """What the values of a column are read as, where not as themselves; doubts about it are kept."""
+        labelled = {value: str(labels[value]) for value in counts if value in labels}
+        others = [value for value in counts if value not in labels]
+        if not labelled:
+            return {}
+        shown = ", ".join(f"{value} is {text}" for value, text in list(labelled.items())[:_SHOWN])
+        shown += ", ..." if len(labelled) > _SHOWN else ""
+        share = sum(counts[value] for value in labelled) / counts.total()
+        if share >= _LABELLED:
+            if others:
+                text = f"column {name!r}: {len(others)} of {len(counts)} values have no label, and are read as they are"
+                self.doubts.append((f"{text}: {', '.join(map(str, sorted(others, key=str)[:_SHOWN]))}", None))
+            return {**{value: str(value) for value in others}, **labelled}
+        text = f"column {name!r}: {len(labelled)} of {len(counts)} values have labels ({shown}); the values are read"
+        self.doubts.append((text, "give every value a label to read the labels"))
+        missing = {value: text for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
+        if missing:
+            n = sum(counts[value] for value in missing)
+            means = ", ".join(f"{value} ({text})" for value, text in missing.items())
+            text = f"column {name!r}: {n:,} cells with labels that say so are missing: {means}"
+            self.doubts.append((text, 'missing_only=["NA"] (--missing-only NA) reads the values'))
+        return dict.fromkeys(missing)
 
     def _chunks(self) -> Iterator[dict[str, list[Any]]]:
         """The cells of some rows by column; None where they are missing."""

@@ -1,0 +1,77 @@
+"""A last row that is no row of the data but its totals, as spreadsheets have it: noticed, and said.
+
+It is one whose first cell says so ("Total", "Gesamt") beside numbers and empty cells, or whose numbers are the sums of
+their columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallybayes.cells.arrow import strings, to_numpy
+from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.doubts import Doubt
+
+__all__ = ["are_sums", "totals_doubt"]
+
+_WORDS = (
+    "total|totals|grand total|sub-?total|overall total|sum|sums|gesamt|gesamtsumme|summe|insgesamt|total général|"
+    "somme|totale|totaal|som|suma|suma total|soma|totalt|yhteensä|razem|ogółem|celkem|összesen|toplam|"
+    "итого|всего|合计|总计|合計"
+)
+_TOTAL = re.compile(rf"(?:{_WORDS})\s*:?", re.IGNORECASE)
+_LEAST_ROWS = 4  # with the totals; in fewer, sums come about by chance
+
+
+def totals_doubt(cells: Mapping[str, str | None], where: str, *, are_sums: bool = False) -> Doubt | None:
+    """What is doubtful about the last row, if it holds totals.
+
+    cells: of the row by column, None where they are empty; where: the place of the row in words; are_sums: whether its
+    numbers are the sums of their columns.
+
+    >>> doubt = totals_doubt({"town": "Total:", "sold": "1,234", "open": None}, "sales.csv, the last row")
+    >>> print(doubt.text)
+    sales.csv, the last row seems to hold totals ('Total:'), and was read like any other
+    """
+    there = {name: cell.strip() for name, cell in cells.items() if cell is not None and cell.strip()}
+    first = next(iter(there.values()), "")
+    others = list(there.values())[1:]
+    is_said = (
+        _TOTAL.fullmatch(first) is not None and bool(others) and to_numpy(looks_like_number(strings(others))).all()
+    )
+    if not is_said and not are_sums:
+        return None
+    hint = "delete it"
+    if is_said and first == next(iter(cells.values())):
+        hint = f"comment={first!r} (--comment {_shell(first)}) leaves out the lines that begin with it"
+    why = repr(first) if is_said else "the sums of the columns"
+    return Doubt("rows", f"{where} seems to hold totals ({why}), and was read like any other", hint=hint)
+
+
+def _shell(text: str) -> str:
+    return text if re.fullmatch(r"[\w:]+", text) else f"'{text}'"
+
+
+def are_sums(columns: Mapping[str, Any]) -> bool:
+    """Whether the numbers of the last row are the sums of those above them, in two columns or more.
+
+    columns: of numbers.
+
+    >>> import pyarrow as pa
+    >>> are_sums({"a": pa.array([1, 2, 3, 6]), "b": pa.array([0.1, 0.2, 0.3, 0.6])})
+    True
+    """
+    n_sums = 0
+    for column in columns.values():
+        values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        above = values[:-1][np.isfinite(values[:-1])]
+        if len(values) < _LEAST_ROWS or not np.isfinite(values[-1]):
+            continue
+        if np.count_nonzero(above) < _LEAST_ROWS - 1 or not np.isclose(values[-1], above.sum(), rtol=1e-9, atol=0):
+            return False
+        n_sums += 1
+    return n_sums > 1

@@ -1,0 +1,63 @@
+"""What JSON holds that is no cell of a table: lists of objects, objects that are nested too deep or irregular.
+
+It is not read, and said, with the query that reaches it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tallybayes.doubts import Doubt
+from tallybayes.io.formats.duckdb_connection import sql_name, sql_text
+from tallybayes.tables.nested_values import DEPTH, Path, path_name
+from tallybayes.tables.raw_values import is_number
+
+__all__ = ["unread_doubt"]
+
+
+def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
+    """That a column of JSON values is not read, if it holds what is no cell."""
+    there = [value for value in values if value is not None]
+    objects = [value for value in there if isinstance(value, Mapping)]
+    items = [item for value in there if isinstance(value, list) for item in value if isinstance(item, (Mapping, list))]
+    if items:
+        records = [item for item in items if isinstance(item, Mapping)]
+        key = next((key for item in records for key in item), None)
+        item = "item" if key is None else f"item.{_name(str(key))}"
+        reached = f"[{item} for item in {_reached(path)}] AS {_alias(path, key)}"
+        return _doubt(path, f"lists of {'objects' if records else 'lists'} are not read", reached, file)
+    if objects and not _are_amounts(objects):
+        if len(path) < DEPTH:
+            reached = f"json_keys({_reached(path)}::JSON) AS {_alias(path, 'keys')}"
+            all_but = f"* EXCLUDE ({_name(path[0])})"  # DuckDB takes them for maps of texts
+            return _doubt(path, "objects whose keys nearly all differ are not read", reached, file, others=all_but)
+        key = next((key for value in objects for key in value), None)
+        reached = f"{_reached(path if key is None else (*path, str(key)))} AS {_alias(path, key)}"
+        return _doubt(path, f"what is nested more than {DEPTH} levels deep is not read", reached, file)
+    return None
+
+
+def _doubt(path: Path, text: str, reached: str, file: str, others: str = "*") -> Doubt:
+    query = f"SELECT {others}, {reached} FROM read_json({sql_text(file)})"
+    return Doubt("file", f"{file}: {text}", path_name(path), f"a query as the data reaches it: {query}")
+
+
+def _are_amounts(objects: Sequence[Mapping[Any, Any]]) -> bool:
+    """Whether objects are bags, which are read."""
+    return all(value is None or is_number(value) for one in objects for value in one.values())
+
+
+def _reached(path: Path) -> str:
+    """A path in SQL."""
+    return ".".join(map(_name, path))
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else sql_name(name)
+
+
+def _alias(path: Path, key: Any) -> str:
+    """A name for what a query gives."""
+    return re.sub(r"\W+", "_", "_".join([path[-1], *([] if key is None else [str(key)])])).lower()

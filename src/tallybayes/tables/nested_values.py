@@ -1,0 +1,137 @@
+"""Nested values as columns: what an object holds is a column by its path, such as `location.address.state`.
+
+A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or numbers under the
+same keys in all of them, if these are many or some numbers are negative. Other objects of amounts (`{"good": 2}`) are
+bags, and stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys
+differ, stay as they are. A model may name what the values alone would not say: `Table.with_names` looks names up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.cells.arrow import pc
+from tallybayes.tables.raw_values import is_number
+
+__all__ = ["DEPTH", "FIELDS", "Path", "divide_columns", "divide_objects", "path_name", "values_at"]
+
+DEPTH = 6  # names of a path
+FIELDS = 100  # of records that Arrow or DuckDB declare; a frame of bags has thousands
+_KEYS, _SHARE = 50, 0.1  # more keys than this are a record only if an object has this share of them
+_ALIKE = 20  # objects of numbers with the same keys that are records
+
+Path = tuple[str, ...]
+
+
+def path_name(path: Path) -> str:
+    """The name of the column of a path."""
+    return ".".join(path)
+
+
+def divide_objects(columns: Mapping[str, Sequence[Any]]) -> dict[Path, Sequence[Any]]:
+    """Columns of values by path, those of records divided.
+
+    >>> divide_objects({"a": [{"b": "x", "c": {"d": True}}, None], "e": [{"one": 1}, {"two": 2}]})
+    {('a', 'b'): ['x', None], ('a', 'c', 'd'): [True, None], ('e',): [{'one': 1}, {'two': 2}]}
+    """
+    result: dict[Path, Sequence[Any]] = {}
+    for name, values in columns.items():
+        for path, part in _divided((name,), values):
+            if len(path) == 1 or path_name(path) not in columns:
+                result[path] = part
+    return result
+
+
+def _divided(path: Path, values: Sequence[Any]) -> Iterator[tuple[Path, Sequence[Any]]]:
+    if len(path) >= DEPTH or not _are_records(values):
+        yield path, values
+        return
+    objects = [value if isinstance(value, Mapping) else {} for value in values]
+    for key in dict.fromkeys(key for one in objects for key in one):
+        yield from _divided((*path, str(key)), [one.get(key) for one in objects])
+
+
+def _are_records(values: Sequence[Any]) -> bool:
+    """Whether values are objects whose keys are names of columns."""
+    there = [value for value in values if value is not None] if isinstance(values, list) else []
+    if not there or not isinstance(there[0], Mapping):
+        return False
+    objects = [value for value in there if isinstance(value, Mapping)]
+    keys = {key for one in objects for key in one}
+    n_values = sum(map(len, objects))
+    if (
+        not keys
+        or len(objects) * 2 < len(there)
+        or (len(keys) > _KEYS and n_values < _SHARE * len(keys) * len(objects))
+    ):
+        return False
+    numbers = [value for one in objects for value in one.values() if value is not None]
+    if not all(is_number(value) and not isinstance(value, bool) for value in numbers):
+        return True
+    are_alike = n_values == len(keys) * len(objects) and len(keys) > 1 < len(objects)
+    return are_alike and (len(objects) >= _ALIKE or any(value < 0 for value in numbers))
+
+
+def divide_columns(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns by name, those of records divided; and the ones that were divided, as they were."""
+    if not any(map(_may_hold_objects, columns.values())):
+        return columns, {}
+    result: dict[str, Any] = {}
+    for name, raw in columns.items():
+        for path, part in _divided_column(name, raw):
+            if len(path) == 1 or path_name(path) not in columns:
+                result[path_name(path)] = part
+    return result, {name: raw for name, raw in columns.items() if name not in result}
+
+
+def _may_hold_objects(raw: Any) -> bool:
+    if isinstance(raw, list):
+        return isinstance(next((value for value in raw if value is not None), None), Mapping)
+    return isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_struct(raw.type)
+
+
+def _divided_column(name: str, raw: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return _divided_struct((name,), raw)
+    return _divided((name,), raw) if _may_hold_objects(raw) else iter([((name,), raw)])
+
+
+def _divided_struct(path: Path, raw: Any) -> Iterator[tuple[Path, Any]]:
+    if not pa.types.is_struct(raw.type) or len(path) >= DEPTH or not 0 < raw.type.num_fields <= FIELDS:
+        yield path, raw
+        return
+    for field in raw.type:
+        yield from _divided_struct((*path, field.name), pc.struct_field(raw, field.name))
+
+
+def values_at(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The columns of some names that are paths into columns of objects; names that lead nowhere are absent.
+
+    >>> values_at({"a": [{"b": {"c": 1}}, {}], "d": [2, 3]}, ["a.b.c", "d.e", "f.g"])
+    {'a.b.c': [1, None]}
+    """
+    inner = [name for name in names if "." in name and name not in columns]
+    objects = {name: raw for name, raw in columns.items() if _may_hold_objects(raw)} if inner else {}
+    result = {}
+    for name in inner:
+        start = next((top for top in objects if name.startswith(f"{top}.")), None)
+        if start is not None:
+            raw = objects[start]
+            values = raw.to_pylist() if hasattr(raw, "to_pylist") else raw
+            result[name] = [_value_at(value, name[len(start) + 1 :]) for value in values]
+    return result
+
+
+def _value_at(value: Any, path: str) -> Any:
+    """What an object holds at a path; keys may have dots themselves."""
+    if not isinstance(value, Mapping):
+        return None
+    if path in value:
+        return value[path]
+    for place, sign in enumerate(path):
+        if sign == "." and (inner := _value_at(value.get(path[:place]), path[place + 1 :])) is not None:
+            return inner
+    return None

@@ -1,0 +1,112 @@
+"""Cells below the first rows that are of another type than these: the column is decided once more, by all cells."""
+
+import contextlib
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallybayes as tb
+from pets import file_with
+from tallybayes.doubts import collect_doubts
+from tallybayes.errors import DataError
+
+FIRST = 40
+
+
+@pytest.fixture(autouse=True)
+def few_first_rows(monkeypatch):
+    monkeypatch.setattr("tallybayes.io.files.HEAD", FIRST)
+
+
+def path_of(cells):
+    rows = [f"{i % 5};{cell};{'uv'[i % 2]}\n" for i, cell in enumerate(cells)]
+    return file_with("".join(["a;p;y\n", *rows]).encode())
+
+
+def fitted(path):
+    with warnings.catch_warnings(record=True) as warned, collect_doubts() as found:
+        warnings.simplefilter("always")
+        model = tb.fit(path, label="y", column_weights=None)
+    return model, [*(one.text for one in found if one.column == "p"), *(str(one.message) for one in warned)]
+
+
+def n_rows(model):
+    return sum(model.class_counts.values())
+
+
+STYLES = {
+    "integers": lambda i: str(i % 9),
+    "points": lambda i: f"{i % 9}.25",
+    "commas": lambda i: f"{i % 9},25",
+    "thousands": lambda i: f"{1 + i % 9},{200 + i % 7}",
+    "dollars": lambda i: f"${i % 9}.50",
+    "truths": lambda i: ("true", "false")[i % 2],
+    "words": lambda i: ("red", "green")[i % 2],
+}
+
+
+@pytest.mark.parametrize(
+    ("above", "below"), [("integers", "commas"), ("integers", "dollars"), ("points", "dollars"), ("truths", "words")]
+)
+@pytest.mark.parametrize("n_below", [1, 30])
+def test_the_order_of_rows_does_not_matter(above, below, n_below):
+    pairs = [(i, STYLES[above](i)) for i in range(100)]
+    odd = [(i, STYLES[below](i)) for i in range(100, 100 + n_below)]
+    rows = {
+        order: [f"{i % 5};{cell};{'uv'[i % 2]}\n" for i, cell in cells]
+        for order, cells in {"late": [*pairs, *odd], "early": [*odd, *pairs]}.items()
+    }
+    late, early = (file_with("".join(["a;p;y\n", *rows[order]]).encode()) for order in ("late", "early"))
+    model, found = fitted(late)
+    assert any("all cells have decided" in text and "line 102" in text for text in found)
+    other, _ = fitted(early)
+    assert model.same_counts(other)
+    assert model.schema.columns["p"].family == other.schema.columns["p"].family
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from(sorted({*STYLES} - {"words"})), min_size=2, max_size=4), st.integers(1, 60))
+def test_any_mixture_is_fitted_or_refused_in_words(styles, n):
+    cells = [STYLES[style](i) for style in styles for i in range(n)]
+    with contextlib.suppress(DataError):
+        assert n_rows(fitted(path_of(cells))[0]) == len(cells)
+
+
+def test_numbers_in_several_ways_become_text_with_a_doubt():
+    path = path_of([STYLES["points"](i) for i in range(100)] + [STYLES["commas"](i) for i in range(100)])
+    model, found = fitted(path)
+    assert model.schema.family_name("p") == "categorical"
+    assert any("written in different ways" in text for text in found)
+
+
+def test_models_that_are_learned_already_do_not_change_their_mind():
+    cells = [STYLES["integers"](i) for i in range(100)]
+    model, _ = fitted(path_of(cells))
+    odd = path_of([*cells, "1,5"])
+    for verb in (model.learn, model.predict):
+        with pytest.raises(DataError, match=r"line 102, column 'p': expected a number written like 1234.5, got '1,5'"):
+            verb(odd)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        skipping = tb.read(odd, skip_bad=True)
+        assert n_rows(tb.fit(skipping, label="y")) == 100
+    assert skipping.bad.count == 1
+
+
+def test_a_later_file_may_be_written_otherwise():
+    plain, commas, dollars = (
+        path_of([STYLES[style](i) for i in range(100)]) for style in ("integers", "commas", "dollars")
+    )
+    assert fitted([plain, commas])[0].same_counts(fitted([commas, plain])[0])
+    model, found = fitted([commas, dollars])
+    assert "all cells have decided" in found[0]
+    assert n_rows(model) == 200
+    assert model.schema.family_name("p") == "categorical"
+
+
+def test_words_among_numbers_are_counted_as_before():
+    model, found = fitted(path_of([*(str(i % 9) for i in range(100)), "lost"]))
+    assert n_rows(model) == 101
+    assert not any("decided" in text for text in found)

@@ -1,0 +1,176 @@
+"""Objects within objects: columns by path, in files, queries, frames and dicts."""
+
+import json
+import random
+import re
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tallybayes as tb
+from command_line import fine, tally
+from pets import file_with
+from tallybayes.doubts import collect_doubts
+from tallybayes.tables.nested_values import DEPTH, divide_objects, path_name
+from tallybayes.tables.table import to_table
+
+
+def houses(n=60):
+    draw = random.Random(1)
+    return [
+        {
+            "location": {"state": "CA" if i % 2 else "TX ", "pos": {"lat": draw.gauss(i % 2, 1), "lon": 3 + i / 7}},
+            "tags": draw.sample(["new", "pool", "view"], 2),
+            "words": {draw.choice("abc"): 2},
+            "rooms": [{"kind": "bath", "size": i}, {"kind": "hall", "size": 1}],
+            "sold": " yes" if i % 2 else "no",
+        }
+        for i in range(n)
+    ]
+
+
+def in_file(rows, name):
+    text = json.dumps(rows) if name.endswith(".json") else "\n".join(map(json.dumps, rows))
+    return file_with(text.encode(), name)
+
+
+def without_rooms(rows):
+    return [{name: value for name, value in row.items() if name != "rooms"} for row in rows]
+
+
+COLUMNS = ["location.state", "location.pos.lat", "location.pos.lon", "tags", "words", "sold"]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_paths_are_columns_and_texts_are_trimmed(name):
+    path = in_file(without_rooms(houses()), name)
+    head = tb.read(path).head()
+    assert list(head.columns) == COLUMNS
+    assert head.columns["location.state"][:2] == ["TX", "CA"]
+    model = tb.fit(path, label="sold")
+    assert model.class_counts == {"no": 30, "yes": 30}
+    assert set(model.schema.families) == {*COLUMNS} - {"sold"}
+    assert str(model.schema.families["tags"]) == str(model.schema.families["words"])
+    assert tb.fit(path, label="location.state").class_counts == {"CA": 30, "TX": 30}
+
+
+def test_every_way_to_give_the_rows_gives_the_same_counts(tmp_path):
+    rows = [{**row, "location": {**row["location"], "state": row["location"]["state"].strip()}} for row in houses()]
+    rows = [{**row, "sold": row["sold"].strip()} for row in without_rooms(rows)]
+    plain = [{name: value for name, value in row.items() if name != "words"} for row in rows]
+    table = pa.Table.from_pylist(plain)
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    model = tb.fit(in_file(plain, "a.jsonl"), label="sold", column_weights=None)
+    ways = [plain, table, tmp_path / "a.parquet", in_file(plain, "a.json"), f"SELECT * FROM '{tmp_path}/a.parquet'"]
+    for data in ways:
+        assert tb.fit(data, label="sold", column_weights=None).same_counts(model)
+
+
+def test_a_nested_dict_is_predicted_as_its_row_in_the_file():
+    rows = houses()
+    path = in_file(without_rooms(rows), "a.jsonl")
+    model = tb.fit(path, label="sold")
+    row = {**rows[1], "location": {"state": "CA", "pos": {"lat": 1.5, "lon": 2.5}}}
+    flat = {"location.state": "CA", "location.pos.lat": 1.5, "location.pos.lon": 2.5}
+    flat |= {name: row[name] for name in ("tags", "words")}
+    assert model.predict_proba_one(row) == model.predict_proba_one(flat)
+    assert model.predict_proba_one(row) != model.predict_proba_one({"tags": row["tags"]})
+    assert model.predict_proba(in_file([row], "one.json")).tolist() == model.predict_proba([row]).tolist()
+    before = model.copy()
+    model.learn([row], label="sold")
+    model.forget([row], label="sold")
+    assert model.same_counts(before)
+
+
+def test_a_bag_stays_a_bag_when_all_rows_have_the_same_keys():
+    rows = [{"words": {"a" if i % 2 else "b": 1, "c": 2}, "y": i % 2} for i in range(40)]
+    alike = [{"words": {"a": 1, "b": 1}} for _ in range(30)]
+    for data in (rows, in_file(rows, "a.jsonl")):
+        model = tb.fit(data, label="y")
+        assert list(model.schema.families) == ["words"]
+        p = model.predict_proba([alike[0]])
+        assert (model.predict_proba(alike) == p).all()
+        assert (model.predict_proba(in_file(alike, "b.jsonl")) == p).all()
+        for more in (alike, in_file(alike, "b.jsonl")):
+            model.learn([{**row, "y": 1} for row in more] if isinstance(more, list) else tb.read(more, given={"y": 1}))
+            assert list(model.schema.families) == ["words"]
+
+
+def test_numbers_by_the_same_keys_are_columns():
+    rows = [{"pos": {"lat": 48 + i / 100, "lon": 9.5}, "y": i % 2} for i in range(40)]
+    for data in (rows, in_file(rows, "a.jsonl")):
+        model = tb.fit(data, label="y")
+        assert list(model.schema.families) == ["pos.lat", "pos.lon"]
+        assert model.predict_proba_one(rows[0]) == model.predict_proba_one({"pos.lat": 48.0, "pos.lon": 9.5})
+        assert model.predict_proba(in_file(rows[:1], "b.jsonl")).tolist() == model.predict_proba(rows[:1]).tolist()
+        model.learn(rows[:1])
+        assert list(model.schema.families) == ["pos.lat", "pos.lon"]
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "column"),
+    [
+        ({"a": [{"k": "x", "n": 1}]}, "lists of objects are not read", "a_k"),
+        ({"a": {"B c": [[1, 2]]}}, "lists of lists are not read", "b_c"),
+        ({"a": {"b": {"c": {"d": {"e": {"f": {"g": "x"}}}}}}}, "nested more than 6 levels", "f_g"),
+    ],
+)
+def test_what_is_not_read_is_said_with_a_query_that_reaches_it(row, text, column):
+    path = in_file([{**row, "y": i % 2} for i in range(9)], "a.jsonl")
+    with collect_doubts() as found:
+        tb.fit(path, label="y")
+    one = next(one for one in found if text in one.text)
+    assert one.kind == "file"
+    query = re.search("SELECT.*", one.hint)[0]
+    assert column in duckdb.sql(query).columns
+    assert column in tb.fit(query, label="y").schema.columns
+
+
+def test_keys_that_differ_in_every_row_are_said():
+    path = in_file([{"votes": {f"user{i}": "up", f"user{i + 1}": "down"}, "y": i % 2} for i in range(200)], "a.jsonl")
+    with collect_doubts() as found:
+        assert len(tb.fit(path, label="y").schema.columns) == 1
+    assert "keys nearly all differ" in found[0].text
+    assert tb.fit(re.search("SELECT.*", found[0].hint)[0], label="y").schema.columns["votes_keys"].family is not None
+
+
+def test_names_with_dots_win_over_paths():
+    rows = [{"a": {"b": "inner"}, "a.b": "outer", "y": 1}]
+    assert to_table(rows).columns["a.b"] == ["outer"]
+    assert tb.read(in_file(rows, "a.json")).head().columns["a.b"] == ["outer"]
+
+
+def test_predictions_are_written_as_the_rows_came(tmp_path):
+    path = in_file(without_rooms(houses()), "a.jsonl")
+    fine("fit", path, "--label", "sold", "-o", "m.tally", cwd=tmp_path)
+    first = json.loads(fine("predict", "m.tally", path, cwd=tmp_path).splitlines()[0])
+    assert first["location"]["state"] == "TX "
+    assert list(first)[-2:] == ["predicted", "probability"]
+    refused = tally("predict", "m.tally", path, "--id", "location.state", cwd=tmp_path)
+    assert "did you mean 'location'" in refused.stderr
+
+
+scalars = st.one_of(st.none(), st.booleans(), st.floats(-5, 5), st.text("xy", max_size=2))
+objects = st.recursive(
+    st.dictionaries(st.sampled_from("abc"), scalars, max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), st.one_of(scalars, inner), max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(objects, min_size=1, max_size=6))
+def test_every_path_leads_to_its_values(rows):
+    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+    whole = to_table(rows)
+    for path, values in divide_objects(columns).items():
+        assert len(path) <= DEPTH
+        assert list(whole.with_names([path_name(path)]).columns[path_name(path)]) == list(values)
+        for row, value in zip(rows, values, strict=True):
+            inner = row
+            for key in path:
+                inner = inner.get(key) if isinstance(inner, dict) else None
+            assert inner == value
