@@ -199,4 +199,6 @@ class _ColumnPlan:
             doubt_numbers(self.columns[name], self._head.readings.get(name))
         doubt_missing_words(self._head, self._words, inferred, label)
         said = {name for name, reading in self._head.readings.items() if reading.doubts}
+        if self._head.is_from_file:  # its format says what is nested, and how to reach it
+            said |= {name for name in inferred if self.columns[name].status is Status.NESTED}
         doubt_exclusions(self.columns[name] for name in inferred if name not in said)
