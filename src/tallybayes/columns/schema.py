@@ -19,7 +19,7 @@ from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["Schema"]
 
-_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "columns")
+_ENTRIES = ("label", "label_form", "bins", "weight", "group", "missing", "also_missing", "columns")
 
 
 class _Used(NamedTuple):
@@ -64,6 +64,7 @@ class Schema:
     columns: dict[str, ColumnSpec]
     weight: str | None
     missing: MissingWords | None  # the words that mean a missing value in files of text, if they were given
+    group: str | None  # the column of groups, whose rows are held out together
     _remembered: _Used | None = field(compare=False)
 
     def __init__(
@@ -72,11 +73,12 @@ class Schema:
         columns: dict[str, ColumnSpec] | None = None,
         weight: str | None = None,
         missing: MissingWords | None = None,
+        group: str | None = None,
     ) -> None:
         """label: its name (None: it is given as an array), or more than that."""
         self.label_spec = label if isinstance(label, LabelSpec) else LabelSpec(label)
         self.columns = {} if columns is None else columns
-        self.weight, self.missing, self._remembered = weight, missing, None
+        self.weight, self.missing, self.group, self._remembered = weight, missing, group, None
 
     @property
     def label(self) -> str | None:
@@ -150,13 +152,14 @@ class Schema:
 
     def with_columns(self, columns: dict[str, ColumnSpec]) -> Schema:
         """The schema with other columns."""
-        return Schema(self.label_spec, columns, self.weight, self.missing)
+        return Schema(self.label_spec, columns, self.weight, self.missing, self.group)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
         return {
             **self.label_spec.to_dict(),
             "weight": self.weight,
+            **({} if self.group is None else {"group": self.group}),
             "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
             **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
             "columns": {name: spec.to_dict() for name, spec in self.columns.items()},
@@ -174,15 +177,14 @@ class Schema:
         if unknown := given.keys() - set(_ENTRIES):
             raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
         label_spec = LabelSpec.from_dict(given)
-        if not isinstance(weight := given.get("weight"), (str, type(None))):
-            raise ParameterError("the name of a column as the weight of a schema", got=weight)
+        weight, group = (_column_name(given, word) for word in ("weight", "group"))
         columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
         for name in {
             cell_input.column for spec in columns.values() for cell_input in spec.reader.inputs
         } & columns.keys():
             if columns[name].family is None and "status" not in given["columns"][name]:
                 columns[name] = replace(columns[name], status=Status.INPUT)
-        return cls(label_spec, columns, weight, _missing_words(given))
+        return cls(label_spec, columns, weight, _missing_words(given), group)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -230,6 +232,13 @@ def _why(spec: ColumnSpec) -> str:
     """The reason for a family; of a derived column also its inputs and their numbers of cells."""
     inputs = ", ".join(f"{cell_input.column} ({cell_input.n_cells})" for cell_input in spec.reader.inputs)
     return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
+
+
+def _column_name(facts: Mapping[str, Any], word: str) -> str | None:
+    """The name of the weight or the group of a schema, if it has one."""
+    if not isinstance(name := facts.get(word), (str, type(None))):
+        raise ParameterError(f"the name of a column as the {word} of a schema", got=name)
+    return name
 
 
 def _missing_words(facts: Mapping[str, Any]) -> MissingWords | None:

@@ -34,7 +34,7 @@ def partial(batches: Any, plan: bytes) -> bytes:
     batches: an iterable of tables of any kind, such as Arrow record batches, or any data that `fit` takes.
     """
     counting, draws, digest = _plan(plan)
-    counter = RowCounter(counting, grows=False, sample=RowSample() if draws else None)
+    counter = RowCounter(counting, grows=False, sample=RowSample.of(counting.schema) if draws else None)
     source = Stream(iter(batches)) if isinstance(batches, (list, tuple)) else to_source(batches)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", DataWarning)

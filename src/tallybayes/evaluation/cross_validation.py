@@ -34,7 +34,6 @@ def cross_validate(
     *,
     folds: int | None = None,
     seed: int = 0,
-    group: Any = None,
     time: Any = None,
     holdout: float | None = None,
     positive: Any = None,
@@ -43,13 +42,13 @@ def cross_validate(
     """Evaluate a model of some data by stratified cross-validation.
 
     folds: 10 by default. The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`.
-    group: a column, or an array; rows of one group are never in different folds. It is not used as a column.
     time: a column, or an array; the rows are cut into blocks in the order of time, and each is scored by the model of
     the blocks before it.
     holdout: instead of folds, the share of the rows that is scored by the model of the others: of every class the rows
     with the smallest hashes; whole groups; or the last in time.
     positive: the class whose precision, recall and F1 are reported apart.
-    The other options are those of `fit`. Families are inferred once, from all rows.
+    The other options are those of `fit`. Families are inferred once, from all rows. Rows of one `group`, a column or an
+    array, are never in different folds.
 
     {options}
 
@@ -62,19 +61,19 @@ def cross_validate(
     """
     folds = None if folds is None else check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    table_source, (group, time) = to_source(data), (_name(column) for column in (group, time))
+    time = str(time) if isinstance(time, (int, float)) else time  # names of columns are text
     has_times = isinstance(time, str)  # as a column, which the model may use
-    table_source, group, time = as_columns(table_source, group, time, words=("group", "time"))
-    request = FoldRequest(folds, seed, group, time, holdout)
-    request.check()
-    excluded = [name for name in (group, None if has_times else time) if name is not None]
+    table_source, time, _ = as_columns(to_source(data), time, words=("time", ""))
+    excluded = [time] if time is not None and not has_times else []
     source, fits = plan_fits(table_source, label, _exclude(excluded, options, table_source), "for cross-validation")
     label, weights = fits.counting.label, fits.weights
+    request = FoldRequest(folds, seed, fits.schema.group, time, holdout)
+    request.check()
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     plan = plan_folds(request, source, empty, label)
     parts = [empty.copy() for _ in range(plan.n_parts)]
-    samples = [sample_for(weights) for _ in range(plan.n_parts)]
+    samples = [sample_for(weights, empty.schema) for _ in range(plan.n_parts)]
     skipped = 0
     for part, table in plan.tables(source, label):
         if part < 0:
@@ -106,11 +105,6 @@ def cross_validate(
     accuracies = [evaluation.accuracy for evaluation in evaluations if evaluation.n_rows] if holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
     return sum(evaluations, start).with_positive(positive)
-
-
-def _name(column: Any) -> Any:
-    """A column by its name, which is text."""
-    return str(column) if isinstance(column, (int, float)) else column
 
 
 def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOptions:

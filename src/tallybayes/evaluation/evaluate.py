@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,19 +12,21 @@ import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.columns.label import Labels
-from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, shorten, warn
+from tallybayes.doubts import doubt
+from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, did_you_mean, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
+from tallybayes.model.fit import with_group_column
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.learned_rows import LearnedRows
-from tallybayes.model.training_scores import log_proba_of_training_rows
+from tallybayes.model.training_scores import log_proba_of_training_rows, needs_folds
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 from tallybayes.tables.source import Source, as_columns
 from tallybayes.tables.table import Table
-from tallybayes.typing import LabelLike, TableLike, WeightLike
+from tallybayes.typing import GroupLike, LabelLike, TableLike, WeightLike
 
 __all__ = [
     "WITH_THEMSELVES",
@@ -35,6 +38,7 @@ __all__ = [
     "plan_fits",
     "score_honestly",
     "score_table",
+    "with_groups",
 ]
 
 T = TypeVar("T")
@@ -51,6 +55,7 @@ def evaluate(
     leave_one_out: bool | None = None,
     sample_weight: WeightLike = None,
     positive: Any = None,
+    group: GroupLike = None,
 ) -> Evaluation:
     """Evaluate a model on labelled data; its own training rows are scored by models without them.
 
@@ -59,6 +64,8 @@ def evaluate(
     default that is found out: the data is the training data if it has the sums of the model. `split` tells which.
     sample_weight: with leave_one_out, the training weight of each row: a column or an array.
     positive: the class whose precision, recall and F1 are reported apart.
+    group: a column or an array, if it is not the column of groups that the model was fitted with; training rows are
+    scored by models without all rows of their group.
 
     Probabilities are calibrated and predictions decided as by `predict`. Under a rule with costs, `mean_cost` is known.
 
@@ -73,7 +80,7 @@ def evaluate(
         raise ParameterError(
             "sample_weight= only with leave_one_out=True", got=sample_weight, hint="otherwise all rows count alike"
         )
-    source, snapshot = to_source(data), model.snapshot()
+    source, snapshot = with_groups(to_source(data), model.snapshot(), group)
     label = snapshot.label_or_default(label)
     options: dict[str, Any] = {"leave_one_out": leave_one_out, "sample_weight": sample_weight}
     work = partial(evaluate_batches, snapshot, label)
@@ -97,11 +104,30 @@ def score_honestly(
     evaluation_of: the evaluation in the result, which tells how the rows were scored.
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
     """
+    result = _score(
+        snapshot, source, label, work, evaluation_of, leave_one_out=leave_one_out, sample_weight=sample_weight
+    )
+    group = snapshot.state.schema.group
+    if evaluation_of(result).leave_one_out and group is not None and group not in source.head().columns:
+        text = f"the column of groups {group!r} is not in the data: rows are scored with others of their group"
+        doubt("groups", text, hint="group= (--group) names the column of groups")
+    return result
+
+
+def _score(
+    snapshot: Snapshot,
+    source: Source,
+    label: Any,
+    work: Callable[[Batches], T],
+    evaluation_of: Callable[[T], Evaluation],
+    *,
+    leave_one_out: bool | None,
+    sample_weight: Any,
+) -> T:
     if leave_one_out:
         result = work(log_proba_of_training_rows(snapshot, source, label=label, sample_weight=sample_weight))
-        how = "folds" if snapshot.state.selects_from_data else "leave-one-out"
         evaluation_of(result).leave_one_out = True
-        evaluation_of(result).split = f"training rows, scored by {how}: each by a model without it"
+        evaluation_of(result).split = f"training rows, scored by {_division(snapshot, source)}"
         return result
     learned = LearnedRows(snapshot, source, label)
     result = work(learned.watch(snapshot.log_proba_batches(source, label=label)))
@@ -110,14 +136,33 @@ def score_honestly(
     if leave_one_out is None and learned.can_be_read_again:
         with warnings.catch_warnings(), source.read_again():
             warnings.simplefilter("ignore", DataWarning)  # they were issued when the rows were read first
-            return score_honestly(
-                snapshot, source, label, work, evaluation_of, leave_one_out=True, sample_weight=sample_weight
-            )
+            return _score(snapshot, source, label, work, evaluation_of, leave_one_out=True, sample_weight=sample_weight)
     evaluation_of(result).split = f"none: {WITH_THEMSELVES}"
     if leave_one_out is None:
         hint = "a stream is read only once; each row of a table or a file would be scored by a model without it"
         warn(f"{WITH_THEMSELVES}: the metrics are optimistic", hint=hint)
     return result
+
+
+def with_groups(source: Source, snapshot: Snapshot, group: Any) -> tuple[Source, Snapshot]:
+    """The data with its groups as a column, and the model as if it had been fitted with that column; None: as it is."""
+    source, options, _ = with_group_column(source, {"group": group})
+    if group is None:
+        return source, snapshot
+    schema = snapshot.state.schema.copy()
+    schema.group = str(options["group"])
+    if schema.group not in (names := source.head().columns):
+        hint = did_you_mean(schema.group, names, "columns")
+        raise ParameterError("group: the name of a column", got=schema.group, hint=hint)
+    return source, Snapshot(replace(snapshot.state, schema=schema))
+
+
+def _division(snapshot: Snapshot, source: Source) -> str:
+    """How training rows were kept apart from the model that scored them, in words."""
+    group = snapshot.state.schema.group
+    if group is not None and group in source.head().columns:
+        return f"folds of whole groups ({group}): each by a model without its group"
+    return f"{'folds' if needs_folds(snapshot.state) else 'leave-one-out'}: each by a model without it"
 
 
 def evaluate_batches(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:
@@ -142,6 +187,7 @@ def finish_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, po
 def plan_fits(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Plan]:
     """The data, and the plan of models of its columns with the label as one of them; weights are refused."""
     source, label, _ = as_columns(to_source(data), label)
+    source, options, _ = with_group_column(source, options)
     plan = Plan.of(source, label, options)
     if plan.schema.weight is not None:
         raise ParameterError(f"data without weights, {purpose}", got=Described("weights"))

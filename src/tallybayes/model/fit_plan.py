@@ -65,6 +65,8 @@ class Plan:
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
+        if columns["group"] is None and known is not None:
+            columns["group"] = known.group
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         label, sample_weight = _names(label, sample_weight, known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns)
@@ -76,7 +78,7 @@ class Plan:
             label_spec = plan_label(same, source, label, bins, cells=cells)
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
-        schema = Schema(label_spec, specs, weight, source.missing)
+        schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
         if dependence == "one":
             schema = _with_one_dependence(schema, source, label)
         return cls(CountingPlan(schema, settings, label, sample_weight), weights)

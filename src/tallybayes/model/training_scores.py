@@ -1,10 +1,11 @@
 """Rows that a model has learned, scored as if they were new.
 
 Where nothing is chosen from the data (fixed strengths of smoothing, gaussian and Poisson columns, no fitted column
-weights), each row is scored by leave-one-out in closed form (`scoring/leave_one_out.py`). Otherwise the rows are
-divided into folds, and each fold is scored by the model without it, for which every choice is made anew: strengths by
-evidence, buckets of histograms, column weights. Leave-one-out would keep what was chosen with the row, and with many
-columns that bias adds up. Calibration, decision rule and variants of text are kept in both cases.
+weights), each row is scored by leave-one-out in closed form (`scoring/leave_one_out.py`). Otherwise, and where rows
+have groups, the rows are divided into folds, and each fold is scored by the model without it, for which every choice is
+made anew: strengths by evidence, buckets of histograms, column weights. Leave-one-out would keep what was chosen with
+the row, and with many columns that bias adds up. Calibration, decision rule and variants of text are kept in both
+cases.
 
 Rows are dealt to folds in turn (`columns/fold_assignment.py`). In the order of a file, what is fitted to their scores
 would depend on that order, so they are put in the order of hashes of their content first (`order_rows_for_folds`). Few
@@ -42,7 +43,7 @@ from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_co
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["log_proba_of_training_rows", "order_rows_for_folds"]
+__all__ = ["log_proba_of_training_rows", "needs_folds", "order_rows_for_folds"]
 
 _FOLDS = 5
 _CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
@@ -55,7 +56,7 @@ def log_proba_of_training_rows(
 ) -> Iterator[tuple[Table, Floats]]:
     """Data that was learned, batch by batch, with log P(class | row) by models without the row."""
     snapshot.state.require_learned("leave_one_out")
-    if not snapshot.state.selects_from_data:
+    if not needs_folds(snapshot.state):
         yield from snapshot.leave_one_out_batches(data, label=label, sample_weight=sample_weight, calibrated=calibrated)
         return
     source = to_source(data)
@@ -82,6 +83,11 @@ def log_proba_of_training_rows(
         yield from source.work_on_good_rows(table, work)
 
 
+def needs_folds(state: ModelState) -> bool:
+    """Whether training rows are scored by folds, because something is chosen from the data or rows have groups."""
+    return state.selects_from_data or state.schema.group is not None
+
+
 class _Folds:
     """The folds of the rows of some data: assigned when they are counted, and looked up when they are scored."""
 
@@ -99,7 +105,7 @@ class _Folds:
     def count(self, source: Source) -> list[CountedRows]:
         """The rows of each fold, counted. Bad rows are in no fold."""
         schema = self._snapshot.state.schema
-        result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
+        result = [CountedRows(schema, sample=RowSample.of(schema)) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
             for part, parts in source.work_on_good_rows(table, self._count_apart):
@@ -127,7 +133,7 @@ class _Folds:
         result: list[CountedRows | None] = []
         for number in range(_FOLDS):
             rows = np.flatnonzero(fold == number)
-            counter = RowCounter(plan, grows=False, sample=RowSample())
+            counter = RowCounter(plan, grows=False, sample=RowSample.of(plan.schema))
             result.append(counter.count(TableSource(part.take(rows))) if len(rows) else None)
         return fold, result
 
@@ -167,7 +173,7 @@ def order_rows_for_folds(snapshot: Snapshot, source: Source, label: Any, sample_
 
     label, sample_weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
     """
-    if isinstance(source, Stream) or not snapshot.state.selects_from_data:
+    if isinstance(source, Stream) or not needs_folds(snapshot.state):
         return [source]
     needed = columns_to_read(snapshot.state.schema, label, sample_weight)
     tables, hashes, n_cells = list[Table](), list[Hashes](), 0

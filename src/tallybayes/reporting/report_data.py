@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly
+from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly, with_groups
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -133,17 +133,24 @@ class ReportData:
 
 
 def collect(
-    model: Model, data: Any, *, label: Any = None, leave_one_out: bool | None = None, rows: int | None = None
+    model: Model,
+    data: Any,
+    *,
+    label: Any = None,
+    leave_one_out: bool | None = None,
+    rows: int | None = None,
+    group: Any = None,
 ) -> ReportData:
     """Evaluate a model on the first `rows` rows of labelled data, and collect the data of a report.
 
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
+    group: the column of groups, or an array of them, if it is not that of the model.
     """
     if not model.classes:
         raise DataError("a model with training rows", got=0)
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
-    source, snapshot = to_source(data), model.snapshot()
+    source, snapshot = with_groups(to_source(data), model.snapshot(), group)
     label = snapshot.label_or_default(label)
     work = partial(_collect, model, snapshot, label, rows)
     collected = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)

@@ -1,5 +1,7 @@
 """Near copies of a text in one fold, so that a held-out form letter has no copy among the rows that are learned.
 
+Where the schema has a column of groups, the rows of a group are in one fold instead.
+
 Which texts are near copies is decided by MinHash: the kernel `sign_bags` (`kernels/reference/hash_rows.py`).
 """
 
@@ -8,17 +10,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.columns.batch import Batch, encode_columns
+from tallybayes.columns.batch import Batch, encode_columns, find_groups
 from tallybayes.columns.label import Labels
 from tallybayes.columns.schema import Schema
-from tallybayes.state.row_hash import Hashes, RowHashes
+from tallybayes.state.row_hash import Hashes, RowHashes, group_hashes
 from tallybayes.tables.table import Table
 
 __all__ = ["NearCopies", "signatures_of"]
 
 
 def signatures_of(table: Table, schema: Schema) -> Hashes | None:
-    """By row a number that near-copied texts share, 0 for rows without a long text; None if no column is text."""
+    """By row a number that near-copied texts share, 0 for rows without a long text; None if no column is text.
+
+    Rows with groups have numbers that the rows of a group share.
+    """
+    if (groups := find_groups(table, schema)) is not None:
+        return np.maximum(group_hashes(groups), np.uint64(1))
     if not any(spec.is_text for spec in schema.columns.values()):
         return None
     codes = np.zeros(table.n_rows, np.int32)
