@@ -29,12 +29,18 @@ def hosts(n_hosts, seed, start=0):
     return pd.DataFrame(rows).sample(frac=1, random_state=seed).reset_index(drop=True)
 
 
+def fit_alone(rows=None):
+    """A model without groups, and a doubt."""
+    with pytest.warns(tb.DataWarning, match=r"(?s)'host': rows with the same value.*group='host' \(--group host\)"):
+        return tb.fit(ROWS if rows is None else rows, "label", ignore=["host"])
+
+
 ROWS, NEW = hosts(400, 1), hosts(400, 2, start=10**6)
 WHOLE = tb.fit(ROWS, "label", group="host")
 
 
 def test_weights_fitted_on_whole_groups_are_better_for_new_groups():
-    alone, grouped = tb.fit(ROWS, "label", ignore=["host"]), tb.fit(ROWS, "label", group="host")
+    alone, grouped = fit_alone(), tb.fit(ROWS, "label", group="host")
     figures = [tb.evaluate(model, NEW).log_loss for model in (alone, grouped)]
     assert figures[1] < figures[0] - 0.1
     assert figures[1] < tb.evaluate(grouped, NEW).prior_log_loss
@@ -49,13 +55,29 @@ def test_the_estimates_with_groups_are_those_of_new_groups():
     assert folds.log_loss == pytest.approx(new, abs=0.06)
     tuned = tb.tune(ROWS, "label", group="host")
     assert tuned.estimate.log_loss == pytest.approx(tb.evaluate(tuned.model, NEW).log_loss, abs=0.06)
-    assert tb.evaluate(tb.fit(ROWS, "label", ignore=["host"]), ROWS).log_loss < new - 0.1
+
+
+def test_where_rows_look_like_groups_the_grouped_figure_is_beside_the_other():
+    model = fit_alone()
+    new = tb.evaluate(model, NEW).log_loss
+    for evaluate in (
+        lambda: tb.evaluate(model, ROWS),
+        lambda: tb.cross_validate(ROWS, "label", ignore=["host"]),
+        lambda: tb.tune(ROWS, "label", ignore=["host"], what="column_weights"),
+    ):
+        with pytest.warns(tb.DataWarning, match="look like rows of one group"):
+            found = evaluate()
+        assert getattr(found, "estimate", found).log_loss < new - 0.1
+        assert found.grouped.log_loss == pytest.approx(new, abs=0.12)
+        assert f"accuracy {found.grouped.accuracy:.4f}, log loss {found.grouped.log_loss:.4f}" in str(found)
+        assert "(host)" in found.grouped.split
+        assert found.to_dict()["grouped"]["log_loss"] == found.grouped.log_loss
 
 
 def test_a_model_without_groups_can_be_evaluated_with_them():
-    model = tb.fit(ROWS, "label", ignore=["host"])
+    model = fit_alone()
     by_name, by_array = (tb.evaluate(model, ROWS, group=group) for group in ("host", ROWS["host"].to_numpy()))
-    assert by_name.log_loss == by_array.log_loss > tb.evaluate(model, ROWS).log_loss + 0.1
+    assert by_name.log_loss == by_array.log_loss > 0.1 + tb.evaluate(model, ROWS.drop(columns="host")).log_loss
     with pytest.raises(ParameterError, match=r"group: the name of a column, got 'hots'\nhint: did you mean 'host'?"):
         tb.evaluate(model, ROWS, group="hots")
 
@@ -119,7 +141,7 @@ def test_a_model_remembers_its_group_and_a_file_without_one_has_none(tmp_path):
     model.save(tmp_path / "m.tally")
     assert tb.load(tmp_path / "m.tally").schema.group == "host"
     assert Schema.from_dict(model.schema.to_dict()).group == "host"
-    assert "group" not in tb.fit(ROWS, "label", ignore=["host"]).schema.to_dict()
+    assert "group" not in tb.fit(NEW[:50], "label").schema.to_dict()
     again = tb.fit(ROWS, schema=model.schema)
     assert again.schema.group == "host"
     assert again.column_weights == model.column_weights
@@ -151,7 +173,7 @@ def test_a_row_in_two_groups_is_two_rows_and_groups_are_one_whatever_their_type(
     rows = pd.concat([ROWS.assign(host=ROWS["host"] + shift) for shift in (0, 10**7)])
     by_type = [rows, rows.astype({"host": float}), rows.astype({"host": str})]
     first, *others = (tb.fit(part, "label", group="host") for part in by_type)
-    assert first.column_weights.fitted_on > tb.fit(rows, "label", ignore=["host"]).column_weights.fitted_on
+    assert first.column_weights.fitted_on > fit_alone(rows).column_weights.fitted_on
     assert all(other.column_weights == first.column_weights for other in others)
 
 
@@ -164,6 +186,6 @@ def test_the_standard_error_of_tuning_is_that_of_groups():
 
 def test_comparison_keeps_groups_together():
     rows = ROWS[:400]
-    options = ({"ignore": ["host"]}, {"group": "host"})
-    alone, grouped = (tb.compare(rows, "label", folds=3, sizes=[200], **option) for option in options)
+    alone = tb.compare(rows.drop(columns="host"), "label", folds=3, sizes=[200])
+    grouped = tb.compare(rows, "label", folds=3, sizes=[200], group="host")
     assert grouped.rows[0]["log_loss"] > alone.rows[0]["log_loss"] + 0.05

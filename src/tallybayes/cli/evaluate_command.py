@@ -35,6 +35,7 @@ def evaluate(
     time: str | None = option("COL", "Score blocks in the order of time, by the rows before them."),
     holdout: float | None = option("SHARE", "Hold out this share of the rows instead of folds, such as 0.2."),
     positive: str | None = option("CLASS", "Report precision, recall and F1 of this class apart."),
+    by: str | None = option("COL", "Add figures for each value of this column, numbers in ranges."),
     fitting: Fitting,
     json: bool = JSON,
     reader: Reading,
@@ -52,6 +53,7 @@ def evaluate(
         tally evaluate visits.csv --label ill --group patient  # folds of whole patients
         tally evaluate sales.csv --label sold --time date      # the past predicts the next block
         tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
+        tally evaluate films.tally test.csv --by country       # figures for each country
     """
     from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
@@ -67,6 +69,7 @@ def evaluate(
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),
+        (prequential and by is not None, "--by without --prequential", "both"),
         (every is not None and not prequential, "--every only with --prequential", method),
         (
             folds is not None and method != "cross-validation" and not from_config("folds"),
@@ -92,7 +95,7 @@ def evaluate(
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
             source = reader(rest, step)
-            options = {"leave_one_out": leave_one_out or None, "sample_weight": sample_weight, "group": group}
+            options = {"leave_one_out": leave_one_out or None, "sample_weight": sample_weight, "group": group, "by": by}
             result = evaluation = _of_model(first, source, label, **options)
         else:
             if label is None and fitting["schema"] is None:
@@ -104,7 +107,7 @@ def evaluate(
                 result = stream(source, label, every=every, **fit_with)
                 evaluation = result.evaluation
             else:
-                division: dict[str, Any] = {"time": time, "holdout": holdout}
+                division: dict[str, Any] = {"time": time, "holdout": holdout, "by": by}
                 result = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **fit_with)
     if positive is not None:
         evaluation.positive = find_class(evaluation.classes, positive)

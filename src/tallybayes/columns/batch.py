@@ -156,14 +156,12 @@ def read_batch(
     columns, others = encoder.encode(names, more)
     labels = others.pop(None)
     sources = {name: column for (name, _), column in others.items() if name not in columns}
-    return Batch(table.n_rows, columns, labels, weights, sources, find_groups(table, schema))
+    return Batch(table.n_rows, columns, labels, weights, sources, find_groups(table, schema.group))
 
 
-def find_groups(table: Table, schema: Schema) -> Codes | None:
-    """The groups of rows; None if the schema has no column of groups, or the table does not have it."""
-    if schema.group is None or schema.group not in table.columns:
-        return None
-    return as_codes(schema.group, table.columns[schema.group])
+def find_groups(table: Table, group: str | None) -> Codes | None:
+    """The groups of rows; None if there is no column of groups, or the table does not have it."""
+    return None if group is None or group not in table.columns else as_codes(group, table.columns[group])
 
 
 def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:

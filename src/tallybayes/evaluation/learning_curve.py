@@ -181,7 +181,7 @@ def compare(
     rows = _LabelledRows.read(source, empty, label)
     fold = FoldAssigner(folds, seed)(rows.labels)
     if empty.schema.group is not None:
-        fold = NearCopies(empty.schema)(rows.table, fold)
+        fold = NearCopies(empty.schema, empty.schema.group)(rows.table, fold)
     largest = len(fold) - int(np.bincount(fold, minlength=folds).max())
     if largest < 1 or len(np.unique(fold)) < folds:
         raise DataError(f"at least {folds} rows with a label, one for each fold", got=len(fold))

@@ -18,6 +18,7 @@ from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.columns.batch import encode_columns, with_date_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.group_detection import GroupColumn
 from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
@@ -27,6 +28,7 @@ from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.label_plan import plan_label
+from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
 from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
@@ -50,10 +52,12 @@ class Plan:
     """How rows are counted, and how their sum becomes a model. Print its `schema`.
 
     weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
+    likely_group: the column that the rows seem to be grouped by, if no groups are given.
     """
 
     counting: CountingPlan
     weights: Weighting = None
+    likely_group: GroupColumn | None = None
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -81,7 +85,10 @@ class Plan:
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
         if dependence == "one":
             schema = _with_one_dependence(schema, source, label)
-        return cls(CountingPlan(schema, settings, label, sample_weight), weights)
+        likely = find_likely_group(source.head(), schema, label) if settings.infer == "data" else None
+        if likely is not None:
+            tell_likely_group(likely)
+        return cls(CountingPlan(schema, settings, label, sample_weight), weights, likely)
 
     @property
     def schema(self) -> Schema:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly, with_groups
+from tallybayes.evaluation.evaluate import Batches, ScoredRows, add_rows, group_column
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -61,7 +61,7 @@ class Mistake:
 class ReportData:
     """A model, its evaluation, the columns of the evaluated rows and their importance, mistakes, and example rows.
 
-    provenance: where the model and the data come from.
+    provenance: where the model and the data come from; group: the column of groups that were held out as a whole.
     """
 
     model: Model
@@ -75,6 +75,7 @@ class ReportData:
     n_importance_rows: int = 0
     examples: list[tuple[int, Any, Explanation]] = field(default_factory=list)  # row number, label, explanation
     provenance: dict[str, str] = field(default_factory=dict)
+    group: str | None = None
 
     @property
     def leave_one_out(self) -> bool:
@@ -150,13 +151,17 @@ def collect(
         raise DataError("a model with training rows", got=0)
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
-    source, snapshot = with_groups(to_source(data), model.snapshot(), group)
+    (source, group), snapshot = group_column(to_source(data), group), model.snapshot()
     label = snapshot.label_or_default(label)
     work = partial(_collect, model, snapshot, label, rows)
-    collected = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
+    scored = ScoredRows(snapshot, source, label, leave_one_out, group=group)
+    collected = scored.score(work, _evaluation)
     collected.evaluation.bad = 0 if source.bad is None else source.bad.count
     if not collected.evaluation.n_rows:
         raise DataError("rows with a label", got=0)
+    collected.group = snapshot.state.schema.group if group is None else group
+    if rows is None:
+        collected.evaluation.grouped = scored.evaluate_likely_groups(collected.evaluation)
     if collected.evaluation.leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
         _use_leave_one_out(collected, model, source, label)
     collected.importance.sort(key=lambda column: (-column.information, column.column))

@@ -14,6 +14,7 @@ from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
+from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights, with_group_column, without_group
@@ -126,6 +127,10 @@ def tune(
     result = tuned.result
     if "text" in chosen and not budget.is_spent:
         result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
+    if plan.likely_group is not None and not budget.is_spent:
+        options_of_rows: dict[str, Any] = {"sample_weight": sample_weight, "group": plan.likely_group.name}
+        grouped = evaluate(result.model, source, label, leave_one_out=True, **options_of_rows)
+        result = replace(result, grouped=grouped)
     return _without_names(result, arguments)
 
 
