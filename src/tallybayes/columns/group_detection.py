@@ -1,8 +1,8 @@
 """Columns whose values look like groups of rows: hosts with several listings, patients with several visits.
 
 If the label belongs to the host and other columns tell who the host is, a model that has seen some of his listings
-knows the label of the others. Estimates by single rows then say nothing about new hosts. Looked for in the first rows,
-one column at a time. A column looks like groups if all of this holds:
+knows the label of the others. Estimates by single rows are then far too good for new hosts. Groups are looked for in
+the first rows, one column at a time. A column looks like groups if all of this holds:
 
 * It has many values with few rows each: at least 30, at most 100 rows each on average, and at least half of all rows
   share their value with another row. There are at least ten such values for each class.

@@ -118,7 +118,7 @@ def _cut_numbers(values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]] |
 
 def _pool_rare(values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]]:
     """Frequent values in the order of their frequency, then a name for all rare ones; and that of each value."""
-    texts = [shown(value) for value in values]
+    texts = [shown(value.item() if isinstance(value, np.generic) else value) for value in values]
     ordered = sorted(Counter(texts).items(), key=lambda item: (-item[1], item[0]))
     kept = [text for text, n in ordered[:_VALUES] if n >= _ROWS]
     kept = [text for text, _ in ordered] if len(ordered) <= max(len(kept) + 1, _SMALL) else kept

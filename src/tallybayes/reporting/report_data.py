@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, ScoredRows, add_rows, group_column
+from tallybayes.evaluation.evaluate import Batches, ScoredRows, add_rows, check_column, group_column
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -141,11 +141,12 @@ def collect(
     leave_one_out: bool | None = None,
     rows: int | None = None,
     group: Any = None,
+    by: str | None = None,
 ) -> ReportData:
     """Evaluate a model on the first `rows` rows of labelled data, and collect the data of a report.
 
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
-    group: the column of groups, or an array of them, if it is not that of the model.
+    group: the column of groups, or an array of them, if it is not that of the model; by: the column of subgroups.
     """
     if not model.classes:
         raise DataError("a model with training rows", got=0)
@@ -153,8 +154,9 @@ def collect(
         rows = check_integer("rows", rows, at_least=1)
     (source, group), snapshot = group_column(to_source(data), group), model.snapshot()
     label = snapshot.label_or_default(label)
-    work = partial(_collect, model, snapshot, label, rows)
-    scored = ScoredRows(snapshot, source, label, leave_one_out, group=group)
+    check_column("by", by, source)
+    work = partial(_collect, model, snapshot, label, rows, by)
+    scored = ScoredRows(snapshot, source, label, leave_one_out, group=group, by=by)
     collected = scored.score(work, _evaluation)
     collected.evaluation.bad = 0 if source.bad is None else source.bad.count
     if not collected.evaluation.n_rows:
@@ -172,17 +174,20 @@ def _evaluation(collected: ReportData) -> Evaluation:
     return collected.evaluation
 
 
-def _collect(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
+def _collect(
+    model: Model, snapshot: Snapshot, label: Any, rows: int | None, by: str | None, batches: Batches
+) -> ReportData:
     """The data of a report on scored batches."""
     held_out, description = HeldOutImportance(), model.describe()
     collected = ReportData(model, description, JudgedColumns(learned_cells(model, description), len(model.classes)))
+    collected.evaluation = Evaluation(by=by)
     for table, log_proba in batches:
         labels = snapshot.labels(table, label)
         if rows is not None and collected.n_rows + table.n_rows > rows:
             first = rows - collected.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(collected.evaluation, snapshot, log_proba, labels)
+        add_rows(collected.evaluation, snapshot, log_proba, labels, table)
         codes = _class_codes(model, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a few of the rows: the whole table was read before
