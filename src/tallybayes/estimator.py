@@ -83,14 +83,19 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     # Learning
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a new model to a table and its labels."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit a new model to a table and its labels.
+
+        groups: of the rows, whose column weights are fitted with the rows of a group held out together; in pipelines
+        and searches with metadata routing, `set_fit_request(groups=True)` hands them on.
+        """
         with all_or_nothing(self):
             X, self._form = read_input(self, X)
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
             weights = check_weights(sample_weight, len(labels.codes))
-            self.model_ = self._fit_model(X, labels, weights, is_tuned=self._is_tuned(labels, weights))
+            changes = {} if groups is None else {"group": self._groups(groups, len(labels.codes))}
+            self.model_ = self._fit_model(X, labels, weights, is_tuned=self._is_tuned(labels, weights), **changes)
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
@@ -159,6 +164,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             return tune(X, y, sample_weight=sample_weight, **options).model
         label: Any = labels
         return fit(X, label, sample_weight=sample_weight, **options)
+
+    def _groups(self, groups: Any, n_rows: int) -> NDArray[Any]:
+        """The groups of the rows, checked."""
+        if self.group is not None:
+            raise ValueError(f"groups or the parameter group: expected one of them, got both (group={self.group!r})")
+        groups = column_or_1d(groups)
+        check_consistent_length(groups, np.empty(n_rows))
+        return np.asarray(groups)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
         """The classes in y, and y as codes."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
-__all__ = ["ArrayLike", "LabelLike", "RowLike", "TableLike", "WeightLike"]
+__all__ = ["ArrayLike", "GroupLike", "LabelLike", "RowLike", "TableLike", "WeightLike"]
 
 
 class _ArrowStream(Protocol):
@@ -98,6 +98,9 @@ ArrayLike: TypeAlias = Sequence[Any] | NDArray[Any] | _Array
 
 LabelLike: TypeAlias = str | int | ArrayLike | None
 """The label of every row: the name of a column, `"column=value"`, or an array; None: as the model was fitted."""
+
+GroupLike: TypeAlias = str | ArrayLike | None
+"""The group of every row: the name of a column, or an array; None: as the model was fitted."""
 
 WeightLike: TypeAlias = str | ArrayLike | None
 """The weight of every row: the name of a column, or an array of numbers from 0; None: as the model was fitted, or 1."""

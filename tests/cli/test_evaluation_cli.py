@@ -1,6 +1,7 @@
 """tally evaluate and tally compare: what they take, what they answer, what they refuse."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -128,3 +129,46 @@ def test_the_rows_that_a_model_has_learned_are_recognised(tmp_path):
     assert found == given
     assert found["split"] == "training rows, scored by folds: each by a model without it"
     assert "split" not in json.loads(fine("evaluate", "rows.tally", "part.csv", "--json", cwd=tmp_path))
+
+
+def listings(where):
+    """A file of listings whose label is that of their host, who lives in a street of his own."""
+    rng = np.random.default_rng(1)
+    host = rng.integers(0, 150, 700)
+    street, label = rng.integers(0, 200, 150), rng.choice(["no", "yes"], 150)
+    lines = [f"{h * 37},{street[h]} Main St,{rng.integers(30, 300)},{label[h]}" for h in host]
+    (where / "listings.csv").write_text("\n".join(["host_id,street,price,superhost", *lines]) + "\n")
+    return where / "listings.csv"
+
+
+def test_groups_on_the_command_line(tally, tmp_path):
+    data, model = listings(tmp_path), tmp_path / "m.tally"
+    assert "--as host_id=categorical uses it" in tally(
+        "fit", data, "--label", "superhost", "--group", "host_id", "-o", model
+    )
+    assert tb.load(model).schema.group == "host_id"
+    own = json.loads(tally("evaluate", model, data, "--json"))
+    assert own["split"].startswith("training rows, scored by folds of whole groups (host_id)")
+    by_folds = json.loads(tally("evaluate", data, "--label", "superhost", "--group", "host_id", "--json"))
+    assert by_folds["log_loss"] == pytest.approx(own["log_loss"], abs=0.1)
+    assert by_folds["log_loss"] > 0.6
+    assert "whole groups (host_id)" in tally("evaluate", model, data, "--group", "host_id")
+    assert "log loss" in tally("tune", data, "--label", "superhost", "--group", "host_id", "-o", tmp_path / "t.tally")
+
+
+def test_a_doubt_about_groups_comes_with_the_grouped_figure(tally, tmp_path):
+    data = listings(tmp_path)
+    with pytest.warns(tb.DataWarning, match=r"'host_id': rows with the same value[^$]*--group host_id"):
+        printed = tally("evaluate", data, "--label", "superhost")
+    assert re.search(r"grouped    accuracy .*groups \(host_id\), each in one of 10 folds", printed)
+
+
+def test_figures_by_subgroup_on_the_command_line(tally, tmp_path):
+    data, model = listings(tmp_path), tmp_path / "m.tally"
+    tally("fit", data, "--label", "superhost", "--group", "host_id", "-o", model)
+    table = tally("evaluate", model, data, "--by", "price")
+    assert re.search(r"^price +rows +accuracy +log loss", table, re.MULTILINE)
+    facts = json.loads(tally("evaluate", data, "--label", "superhost", "--group", "host_id", "--by", "price", "--json"))
+    assert facts["by"]["subgroups"][0]["rows"] == 700
+    with pytest.raises(ParameterError, match="--by without --prequential, got both"):
+        tally("evaluate", data, "--label", "superhost", "--prequential", "--by", "price")

@@ -8,12 +8,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+import sklearn
 from mixed_frame import mixed
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tallybayes as tb
@@ -321,3 +323,29 @@ def test_a_list_of_texts_is_a_column_of_text(make):
     assert given.model_.schema.families["text"].variant == "complement"
     clf.partial_fit(make(["bitcoin"]), ["spam"])
     assert clf.predict(make(["bitcoin"])).tolist() == ["spam"]
+
+
+def test_groups_of_rows_by_argument_by_name_and_by_metadata_routing():
+    rng = np.random.default_rng(2)
+    host = rng.integers(0, 200, 900)
+    X = pd.DataFrame({"street": rng.integers(0, 80, 200)[host].astype(str), "rate": rng.normal(size=900)})
+    y = rng.choice(["no", "yes"], 200)[host]
+    given = NaiveBayesClassifier().fit(X, y, groups=host)
+    named = NaiveBayesClassifier(group="host").fit(X.assign(host=host), y)
+    assert given.model_.column_weights == named.model_.column_weights
+    assert given.model_.column_weights != NaiveBayesClassifier().fit(X, y).model_.column_weights
+    assert (given.model_.schema.group, named.model_.schema.group) == (None, "host")
+    assert given.predict(X).tolist() == named.predict(X.assign(host=host)).tolist()
+    assert NaiveBayesClassifier(tune=True).fit(X, y, groups=host).predict(X).shape == (900,)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            NaiveBayesClassifier().set_fit_request(groups=True), {"smoothing": [1.0]}, cv=GroupKFold(3)
+        ).fit(X, y, groups=host)
+    assert (
+        search.best_estimator_.model_.column_weights
+        == NaiveBayesClassifier(smoothing=1.0).fit(X, y, groups=host).model_.column_weights
+    )
+    with pytest.raises(ValueError, match=r"groups or the parameter group: expected one of them, got both"):
+        NaiveBayesClassifier(group="host").fit(X.assign(host=host), y, groups=host)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        NaiveBayesClassifier().fit(X, y, groups=host[:5])

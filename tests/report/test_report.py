@@ -353,3 +353,21 @@ def test_contributions_of_a_ruler_are_those_of_explain(split):
             evidence = model.explain([{ruler["name"]: value}])[0].log_evidence[ruler["name"]]
             added = np.array(ruler["adds"][i])
             assert added - added.max() == pytest.approx(evidence - evidence.max(), abs=1e-8)
+
+
+def test_groups_and_subgroups_are_in_the_page():
+    rng = np.random.default_rng(2)
+    host = rng.integers(0, 150, 600)
+    rows = {
+        "street": rng.integers(0, 60, 150)[host].astype(str),
+        "rate": rng.normal(size=600),
+        "y": rng.choice(["no", "yes"], 150)[host],
+    }
+    model, whole = tb.fit(rows, "y"), rows | {"host_id": host}
+    with pytest.warns(tb.DataWarning, match="'host_id': rows with the same value"):
+        page = report(model, whole, by="street")
+    assert re.search(r"Rows seem to be in groups\. With whole groups held out: accuracy [\d.]+%, log loss", page)
+    assert "Metrics by street" in page
+    page = report(model, whole, group="host_id")
+    assert "Evaluated on its training rows by folds, whole groups (host_id) at a time." in page
+    assert "Rows seem to be in groups" not in page

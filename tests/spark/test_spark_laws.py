@@ -71,7 +71,12 @@ def test_without_a_schema_it_is_inferred_from_the_first_rows(sp, df):
 
 
 @pytest.mark.parametrize(
-    "options", [{"dependence": "one"}, {"column_weights": None, "numeric": "gaussian", "ignore": ["note"]}]
+    "options",
+    [
+        {"dependence": "one"},
+        {"column_weights": None, "numeric": "gaussian", "ignore": ["note"]},
+        {"group": "visits", "only": ["size", "note"]},
+    ],
 )
 def test_options_of_fit_have_the_same_meaning(sp, df, options):
     assert dumps(sp.fit(df, "y", **options)) == dumps(tb.fit(df.toArrow(), "y", **options))

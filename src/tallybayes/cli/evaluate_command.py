@@ -33,10 +33,10 @@ def evaluate(
     ),
     every: int | None = option("N", "Rows per block for --prequential. [2 % of the rows before it]"),
     bootstrap: int | None = option("N", "Add 95 % bootstrap intervals from N samples, such as 1000."),
-    group: str | None = option("COL", "Rows with the same value are never in different folds."),
     time: str | None = option("COL", "Score blocks in the order of time, by the rows before them."),
     holdout: float | None = option("SHARE", "Hold out this share of the rows instead of folds, such as 0.2."),
     positive: str | None = option("CLASS", "Report precision, recall and F1 of this class apart."),
+    by: str | None = option("COL", "Add figures for each value of this column, numbers in ranges."),
     fitting: Fitting,
     json: bool = JSON,
     doubts: Checking,
@@ -55,6 +55,7 @@ def evaluate(
         tally evaluate visits.csv --label ill --group patient  # folds of whole patients
         tally evaluate sales.csv --label sold --time date      # the past predicts the next block
         tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
+        tally evaluate films.tally test.csv --by country       # figures for each country
     """
     from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
@@ -62,20 +63,21 @@ def evaluate(
     from tallybayes.formatting import rows_of
     from tallybayes.storage.model_file import is_model
 
-    first, rest = model_and_data[0], model_and_data[1:]
+    first, rest, group = model_and_data[0], model_and_data[1:], fitting["group"]
     has_model = first.endswith(".tally") or is_model(first)
     method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
-    refitted = any(value not in NOT_GIVEN and not from_config(name) for name, value in fitting.items())
+    of_fit = (name for name, value in fitting.items() if value not in NOT_GIVEN and name != "group")
+    refitted = any(not from_config(name) for name in of_fit)
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),
+        (prequential and by is not None, "--by without --prequential", "both"),
         (every is not None and not prequential, "--every only with --prequential", method),
         (
             folds is not None and method != "cross-validation" and not from_config("folds"),
             "--folds only for cross-validation of data",
             method,
         ),
-        (group is not None and method != "cross-validation", "--group only for cross-validation of data", method),
         (time is not None and method != "cross-validation", "--time only for cross-validation of data", method),
         (holdout is not None and method != "cross-validation", "--holdout only for data and --label", method),
         (holdout is not None and folds is not None, "--folds or --holdout", "both"),
@@ -95,21 +97,20 @@ def evaluate(
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
             source = reader(rest, step)
-            result = evaluation = _of_model(
-                first, source, label, leave_one_out=leave_one_out, sample_weight=sample_weight
-            )
+            options = {"leave_one_out": leave_one_out or None, "sample_weight": sample_weight, "group": group, "by": by}
+            result = evaluation = _of_model(first, source, label, **options)
         else:
             if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
                 raise ParameterError("a model, or --label", got=first, hint=hint)
             source = reader(model_and_data, step)
-            options = fit_options(source, label, **fitting)
+            fit_with = fit_options(source, label, **fitting)
             if prequential:
-                result = stream(source, label, every=every, **options)
+                result = stream(source, label, every=every, **fit_with)
                 evaluation = result.evaluation
             else:
-                division: dict[str, Any] = {"group": group, "time": time, "holdout": holdout}
-                result = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **options)
+                division: dict[str, Any] = {"time": time, "holdout": holdout, "by": by}
+                result = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **fit_with)
     if positive is not None:
         evaluation.positive = find_class(evaluation.classes, positive)
     if bootstrap is not None:
@@ -121,14 +122,12 @@ def evaluate(
     print_result(result.to_dict() | {"doubts": doubts.to_list()} if json else str(result))
 
 
-def _of_model(
-    path: str, source: Source, label: str | None, *, leave_one_out: bool, sample_weight: str | None
-) -> Evaluation:
+def _of_model(path: str, source: Source, label: str | None, **options: Any) -> Evaluation:
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
 
     model = load_model(path)
-    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, sample_weight=sample_weight)
+    evaluation = evaluate_model(model, source, label, **options)
     settings = model.settings
     weights = settings.column_weights
     fixed = {

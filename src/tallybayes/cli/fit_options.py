@@ -13,6 +13,7 @@ from tallybayes.state.option_domains import (
     CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
+    GROUP,
     NAMES,
     SCHEMA,
     STRENGTH,
@@ -41,7 +42,7 @@ _REPEATABLE = {
     WEIGHTS: "auto|none|COL=W",
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
-_SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
+_SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", GROUP: "COL", STRENGTH: "K"}
 
 
 def _group(names: Iterable[str]) -> Callable[..., dict[str, Any]]:

@@ -25,7 +25,7 @@ from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.date_cells import read_dates
 from tallybayes.columns.readers.date_reader import UnreadDates, part_of
 from tallybayes.columns.readers.flag_reader import FlagReader
-from tallybayes.columns.readers.key_reader import as_codes_like
+from tallybayes.columns.readers.key_reader import as_codes, as_codes_like
 from tallybayes.columns.readers.number_reader import NumberReader, as_reals
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
 from tallybayes.columns.readers.reader_registry import reader_of_kind
@@ -39,6 +39,7 @@ __all__ = [
     "columns_to_read",
     "encode_columns",
     "encode_inputs",
+    "find_groups",
     "find_weights",
     "read_batch",
     "with_date_parts",
@@ -52,6 +53,7 @@ class Batch:
     """Encoded columns with labels and weights.
 
     sources: inputs of derived columns that are not columns of the model themselves.
+    groups: of rows that are held out together, if the schema has a column of groups.
     """
 
     n_rows: int
@@ -59,6 +61,7 @@ class Batch:
     labels: Labels
     weights: NDArray[np.float64] | None
     sources: dict[str, Column] = field(default_factory=dict)
+    groups: Codes | None = None
 
 
 def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> dict[str, Kind | None]:
@@ -70,6 +73,8 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
         if cell_input.column not in result:
             result |= _input_reader(schema, cell_input).source_types(cell_input.column)
     result |= dict.fromkeys(schema.date_parts)
+    if label is not None and schema.group is not None:
+        result.setdefault(schema.group, None)
     if isinstance(label, str):
         result[label] = None if schema.bins is None else "number"
         for i, sign in enumerate(label):
@@ -152,7 +157,12 @@ def read_batch(
     columns, others = encoder.encode(names, more)
     labels = others.pop(None)
     sources = {name: column for (name, _), column in others.items() if name not in columns}
-    return Batch(table.n_rows, columns, labels, weights, sources)
+    return Batch(table.n_rows, columns, labels, weights, sources, find_groups(table, schema.group))
+
+
+def find_groups(table: Table, group: str | None) -> Codes | None:
+    """The groups of rows; None if there is no column of groups, or the table does not have it."""
+    return None if group is None or group not in table.columns else as_codes(group, table.columns[group])
 
 
 def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:

@@ -43,6 +43,7 @@ class Status(Enum):
     BY_USER = "excluded by the user"
     BY_TUNING = "excluded by tuning"
     NOT_IN_SCHEMA = "not in the schema"
+    GROUP = "group"  # its rows are held out together
     IDENTIFIER = "identifier"
     NUMBER_IDENTIFIER = "identifier of numbers"
     ROW_ORIGIN = "origin of the row"  # the file or sheet that it was read from

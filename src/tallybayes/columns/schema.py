@@ -20,7 +20,10 @@ from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["Schema"]
 
-_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "not_missing", "doubts", "columns")
+_ENTRIES = (
+    *("label", "label_form", "bins", "weight", "group"),
+    *("missing", "also_missing", "not_missing", "doubts", "columns"),
+)
 
 
 class _Used(NamedTuple):
@@ -65,6 +68,7 @@ class Schema:
     columns: dict[str, ColumnSpec]
     weight: str | None
     missing: MissingWords | None  # the words that mean a missing value in files of text, if they were given
+    group: str | None  # the column of groups, whose rows are held out together
     doubts: tuple[Doubt, ...] = field(compare=False)  # about the data that the schema was made from
     _remembered: _Used | None = field(compare=False)
 
@@ -74,12 +78,14 @@ class Schema:
         columns: dict[str, ColumnSpec] | None = None,
         weight: str | None = None,
         missing: MissingWords | None = None,
+        group: str | None = None,
         doubts: Iterable[Doubt] = (),
     ) -> None:
         """label: its name (None: it is given as an array), or more than that."""
         self.label_spec = label if isinstance(label, LabelSpec) else LabelSpec(label)
         self.columns = {} if columns is None else columns
-        self.weight, self.missing, self.doubts, self._remembered = weight, missing, tuple(doubts), None
+        self.weight, self.missing, self.group, self.doubts = weight, missing, group, tuple(doubts)
+        self._remembered = None
 
     @property
     def label(self) -> str | None:
@@ -153,13 +159,14 @@ class Schema:
 
     def with_columns(self, columns: dict[str, ColumnSpec]) -> Schema:
         """The schema with other columns."""
-        return Schema(self.label_spec, columns, self.weight, self.missing, self.doubts)
+        return Schema(self.label_spec, columns, self.weight, self.missing, self.group, self.doubts)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
         return {
             **self.label_spec.to_dict(),
             "weight": self.weight,
+            **({} if self.group is None else {"group": self.group}),
             **_missing_facts(self.missing),
             **({"doubts": [one.to_dict() for one in self.doubts]} if self.doubts else {}),
             "columns": {name: spec.to_dict() for name, spec in self.columns.items()},
@@ -177,8 +184,7 @@ class Schema:
         if unknown := given.keys() - set(_ENTRIES):
             raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
         label_spec = LabelSpec.from_dict(given)
-        if not isinstance(weight := given.get("weight"), (str, type(None))):
-            raise ParameterError("the name of a column as the weight of a schema", got=weight)
+        weight, group = (_column_name(given, word) for word in ("weight", "group"))
         columns = {str(name): ColumnSpec.from_dict(str(name), facts) for name, facts in given["columns"].items()}
         for name in {
             cell_input.column for spec in columns.values() for cell_input in spec.reader.inputs
@@ -187,7 +193,7 @@ class Schema:
                 columns[name] = replace(columns[name], status=Status.INPUT)
         if not isinstance(doubts := given.get("doubts", []), list):
             raise ParameterError("a list of doubts", got=doubts)
-        return cls(label_spec, columns, weight, _missing_words(given), map(Doubt.from_dict, doubts))
+        return cls(label_spec, columns, weight, _missing_words(given), group, map(Doubt.from_dict, doubts))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -235,6 +241,13 @@ def _why(spec: ColumnSpec) -> str:
     """The reason for a family; of a derived column also its inputs and their numbers of cells."""
     inputs = ", ".join(f"{cell_input.column} ({cell_input.n_cells})" for cell_input in spec.reader.inputs)
     return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
+
+
+def _column_name(facts: Mapping[str, Any], word: str) -> str | None:
+    """The name of the weight or the group of a schema, if it has one."""
+    if not isinstance(name := facts.get(word), (str, type(None))):
+        raise ParameterError(f"the name of a column as the {word} of a schema", got=name)
+    return name
 
 
 def _missing_facts(words: MissingWords | None) -> dict[str, Any]:

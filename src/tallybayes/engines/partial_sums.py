@@ -32,7 +32,7 @@ def partial(batches: Any, plan: bytes) -> bytes:
     batches: an iterable of tables of any kind, such as Arrow record batches, or any data that `fit` takes.
     """
     counting, draws, digest = _plan(plan)
-    counter = RowCounter(counting, grows=False, sample=RowSample() if draws else None)
+    counter = RowCounter(counting, grows=False, sample=RowSample.of(counting.schema) if draws else None)
     source = Stream(iter(batches)) if isinstance(batches, (list, tuple)) else to_source(batches)
     with collect_doubts() as doubts:
         counted = counter.count(source) if _has_rows(source) else counter.rows

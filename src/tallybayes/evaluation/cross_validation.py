@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, Described, check_integer
-from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
+from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table, unwarned
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.model.fit_plan import Plan
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
@@ -37,22 +39,23 @@ def cross_validate(
     *,
     folds: int | None = None,
     seed: int = 0,
-    group: Any = None,
     time: Any = None,
     holdout: float | None = None,
     positive: Any = None,
+    by: str | None = None,
     **options: Unpack[FitOptions],
 ) -> Evaluation:
     """Evaluate a model of some data by stratified cross-validation.
 
     folds: 10 by default. The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`.
-    group: a column, or an array; rows of one group are never in different folds. It is not used as a column.
     time: a column, or an array; the rows are cut into blocks in the order of time, and each is scored by the model of
     the blocks before it.
     holdout: instead of folds, the share of the rows that is scored by the model of the others: of every class the rows
     with the smallest hashes; whole groups; or the last in time.
     positive: the class whose precision, recall and F1 are reported apart.
-    The other options are those of `fit`. Families are inferred once, from all rows.
+    by: a column, whose values get figures of their own (`Evaluation.subgroups`).
+    The other options are those of `fit`. Families are inferred once, from all rows. Rows of one `group`, a column or an
+    array, are never in different folds.
 
     {options}
 
@@ -65,19 +68,33 @@ def cross_validate(
     """
     folds = None if folds is None else check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    table_source, (group, time) = to_source(data), (_name(column) for column in (group, time))
+    time = str(time) if isinstance(time, (int, float)) else time  # names of columns are text
     has_times = isinstance(time, str)  # as a column, which the model may use
-    table_source, group, time = as_columns(table_source, group, time, words=("group", "time"))
-    request = FoldRequest(folds, seed, group, time, holdout)
-    request.check()
-    excluded = [name for name in (group, None if has_times else time) if name is not None]
+    table_source, time, _ = as_columns(to_source(data), time, words=("time", ""))
+    excluded = [time] if time is not None and not has_times else []
     source, fits = plan_fits(table_source, label, _exclude(excluded, options, table_source), "for cross-validation")
-    label, weights = fits.counting.label, fits.weights
+    label = fits.counting.label
+    request = FoldRequest(folds, seed, fits.schema.group, time, holdout, by)
+    request.check()
+    result = _evaluate_folds(request, source, fits, label)
+    likely = fits.likely_group
+    if likely is not None and time is None:
+        n_folds = None if folds is None else min(folds, likely.n_values)
+        with unwarned(source):
+            by_groups = replace(request, folds=n_folds, group=likely.name, by=None)
+            result.grouped = grouped = _evaluate_folds(by_groups, source, fits, label)
+            grouped.split = grouped.split.replace("groups", f"groups ({likely.name})", 1)
+    return result.with_positive(positive)
+
+
+def _evaluate_folds(request: FoldRequest, source: Source, fits: Plan, label: Any) -> Evaluation:
+    """The evaluation of all rows by models of other rows."""
+    weights = fits.weights
     # Each model selects text variants on all of its training rows.
     empty = with_text_selection(fits.empty_model(), now=False)
     plan = plan_folds(request, source, empty, label)
     parts = [empty.copy() for _ in range(plan.n_parts)]
-    samples = [sample_for(weights) for _ in range(plan.n_parts)]
+    samples = [sample_for(weights, empty.schema) for _ in range(plan.n_parts)]
     skipped = 0
     for part, table in plan.tables(source, label):
         if part < 0:
@@ -92,7 +109,7 @@ def cross_validate(
     snapshots = {}
     models = _before_each(parts) if plan.forward else _without_each(parts)
     n_learned = sum(sum(part.class_counts.values()) for part in parts)
-    n_rows = None if time is not None else n_learned
+    n_rows = None if request.time is not None else n_learned
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
         sample = RowSample.merge(sample for sample in used if sample is not None)
@@ -101,22 +118,16 @@ def cross_validate(
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
-    evaluations = [Evaluation() for _ in range(plan.n_parts)]
+    evaluations = [Evaluation(by=request.by) for _ in range(plan.n_parts)]
     for part, table in plan.tables(source, label):
         if part in snapshots and snapshots[part].classes:
-            for _, (log_proba, labels) in source.work_on_good_rows(table, partial(score_table, snapshots[part], label)):
-                add_rows(evaluations[part], snapshots[part], log_proba, labels)
+            for good, (log_p, labels) in source.work_on_good_rows(table, partial(score_table, snapshots[part], label)):
+                add_rows(evaluations[part], snapshots[part], log_p, labels, good)
     source.bad = bad
-    accuracies = [evaluation.accuracy for evaluation in evaluations if evaluation.n_rows] if holdout is None else []
+    accuracies = [part.accuracy for part in evaluations if part.n_rows] if request.holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
-    evaluation = sum(evaluations, start).with_positive(positive)
     doubt_labels(label, skipped, int(n_learned) + skipped, fits.no_label)
-    return evaluation
-
-
-def _name(column: Any) -> Any:
-    """A column by its name, which is text."""
-    return str(column) if isinstance(column, (int, float)) else column
+    return sum(evaluations, start)
 
 
 def _exclude(names: list[str], options: FitOptions, source: Source) -> FitOptions:

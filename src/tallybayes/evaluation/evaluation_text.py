@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.evaluation.subgroups import subgroup_grid
 from tallybayes.formatting import number, rows_of, shown
 from tallybayes.notebook_view import TextGrid
 
@@ -27,6 +28,8 @@ def evaluation_parts(values: dict[str, Any]) -> list[str | TextGrid]:
         "\n".join([*_metrics(values), *_notes(values)]),
         TextGrid(["class", "rows", "precision", "recall", "F1", "AUC"], rows),
     ]
+    if "by" in values:
+        parts.append(subgroup_grid(values["by"]["column"], values["by"]["subgroups"], digits))
     if 0 < len(values["classes"]) <= _CLASSES:
         names = [shown(label) for label in values["classes"]]
         body = [[name, *map(str, row)] for name, row in zip(names, values["confusion"], strict=True)]
@@ -66,6 +69,9 @@ def _metrics(values: dict[str, Any]) -> list[str]:
         figures = [("precision", "precision"), ("recall", "recall"), ("specificity", "specificity"), ("F1", "f1")]
         shares = ", ".join(f"{name} {digits(of_positive[key])}" for name, key in figures)
         lines.append(f"positive   {shown(of_positive['class'])}: {shares}")
+    if grouped := values.get("grouped"):
+        shown_figures = f"accuracy {digits(grouped['accuracy'])}, log loss {digits(grouped['log_loss'])}"
+        lines.append(f"grouped    {shown_figures}   ({grouped['split']})")
     if folds := values.get("folds"):
         lines.append(f"folds      {len(folds)}   (accuracy from {digits(min(folds))} to {digits(max(folds))})")
     if intervals:

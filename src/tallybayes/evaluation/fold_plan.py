@@ -53,6 +53,7 @@ class FoldRequest:
     group: str | None = None
     time: str | None = None
     holdout: float | None = None
+    by: str | None = None  # a column that is only read
 
     def check(self) -> None:
         """Raise a ParameterError if it makes no sense."""
@@ -68,7 +69,7 @@ class FoldRequest:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read beside those of the model."""
-        return tuple(name for name in (self.group, self.time) if name is not None)
+        return tuple(name for name in (self.group, self.time, self.by) if name is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     names = source.head().columns
     for name in request.columns:
         if name not in names:
-            word = "group" if name == request.group else "time"
+            word = "group" if name == request.group else "time" if name == request.time else "by"
             hint = did_you_mean(name, names, "columns")
             raise ParameterError(f"{word}: the name of a column", got=name, hint=hint)
     wanted = columns_to_read(model.schema, label)
@@ -112,7 +113,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
         wanted.setdefault(name, None)
     n = request.folds or 10
     has_texts = any(spec.is_text for spec in model.schema.columns.values())
-    if request.holdout is None and not request.columns and not has_texts:
+    if (request.holdout, request.group, request.time) == (None, None, None) and not has_texts:
         return FoldPlan(n, range(n), lambda: FoldAssigner(n, request.seed), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     batches = _labelled_batches(source, model, label, wanted)

@@ -29,6 +29,7 @@ from tallybayes.model import Model
 from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.state.column_weights import Weighting
+from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenate_tables
@@ -181,6 +182,8 @@ def compare(
     empty = with_text_selection(fits.empty_model(), now=False)
     rows = _LabelledRows.read(source, empty, label)
     fold = FoldAssigner(folds, seed)(rows.labels)
+    if empty.schema.group is not None:
+        fold = NearCopies(empty.schema, empty.schema.group)(rows.table, fold)
     largest = len(fold) - int(np.bincount(fold, minlength=folds).max())
     if largest < 1 or len(np.unique(fold)) < folds:
         raise DataError(f"at least {folds} rows with a label, one for each fold", got=len(fold))
@@ -253,7 +256,7 @@ def _evaluate(
     data: _LabelledRows, empty: Model, weights: Weighting, order: Rows, test: Rows, sizes: list[int]
 ) -> Iterator[tuple[int, tuple[Evaluation, ...]]]:
     """The three models evaluated on the test rows, for every size; naive Bayes only learns the rows that are new."""
-    growing, start, sample = empty.copy(), 0, sample_for(weights)
+    growing, start, sample = empty.copy(), 0, sample_for(weights, empty.schema)
     for size in sizes:
         learn_and_sample(growing, sample, data.table.take(order[start:size]), label=data.label)
         start = size

@@ -37,6 +37,7 @@ from tallybayes.evaluation.confusion_metrics import (
 from tallybayes.evaluation.evaluation_text import evaluation_parts
 from tallybayes.evaluation.ranking_metrics import RANKING, auc_classes, mean_auc, rank_rows
 from tallybayes.evaluation.scores import KeptRows, Scores
+from tallybayes.evaluation.subgroups import subgroup_figures
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
@@ -44,6 +45,7 @@ from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 __all__ = ["Evaluation"]
 
 _BINS = 10  # for the calibration error
+_GROUPED = ("split", "rows", "accuracy", "log_loss", "brier", "auc")  # shown of an evaluation with groups held out
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +74,9 @@ class Evaluation(ResultView):
     leave_one_out: bool = False  # the rows are training rows, each scored by a model without it
     positive: Any = None  # the class whose metrics are reported apart
     costs: Costs = field(default_factory=dict)  # of the decision rule, if it has any
+    by: str | None = None  # the column of subgroups
+    by_values: list[Any] = field(default_factory=list)  # of the rows in `kept`
+    grouped: Evaluation | None = None  # with whole groups held out, where rows seem to be in groups
     _heading: ClassVar[str] = "Evaluation"
 
     def add(
@@ -128,7 +133,14 @@ class Evaluation(ResultView):
             leave_one_out=self.leave_one_out or other.leave_one_out,
             positive=self.positive if other.positive is None else other.positive,
             costs=self.costs or other.costs,
+            by=self.by or other.by,
+            by_values=[*self.by_values, *other.by_values],
+            grouped=self.grouped or other.grouped,
         )
+
+    def add_subgroups(self, values: Sequence[Any]) -> None:
+        """Add the values of the column `by` for the rows that were added last."""
+        self.by_values += values if self.kept.complete else []
 
     def with_positive(self, positive: Any) -> Evaluation:
         """The same evaluation with the metrics of one class reported apart; None: of no class."""
@@ -326,6 +338,14 @@ class Evaluation(ResultView):
         """Precision, recall and thresholds of a class, by default the second of two."""
         return self.scores().precision_recall(positive)
 
+    def subgroups(self) -> list[dict[str, Any]]:
+        """Figures of all rows and of each value of the column `by` (`evaluation/subgroups.py`); none without it."""
+        return [] if self.by is None else subgroup_figures(self.scores(), self.by_values, self.positive)
+
+    def subgroup_frame(self) -> Any:
+        """The figures of subgroups as a pandas DataFrame, without their calibration curves."""
+        return data_frame([{k: v for k, v in row.items() if k != "calibration"} for row in self.subgroups()])
+
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON; None for a value that is undefined or not finite."""
         return finite_json(self._values())  # type: ignore[no-any-return]
@@ -358,6 +378,10 @@ class Evaluation(ResultView):
             result["folds"] = self.folds
         if self.split:
             result["split"], result["leave_one_out"] = self.split, self.leave_one_out
+        if self.by is not None:
+            result["by"] = {"column": self.by, "subgroups": self.subgroups()}
+        if self.grouped is not None:
+            result["grouped"] = {name: self.grouped._values()[name] for name in _GROUPED}
         if self.positive is not None:
             result["positive"] = self.of_positive()
         if self.costs:

@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.doubts import tell_together
-from tallybayes.errors import NONE, DataError, check_integer
+from tallybayes.errors import NONE, DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
@@ -90,6 +90,8 @@ def prequential(
     if every is not None:
         every = check_integer("every", every, at_least=1)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
+    if options.get("group") is not None:
+        raise ParameterError("no group, for prequential evaluation: there are no folds", got=options["group"])
     source, fits = plan_fits(data, label, options, "for prequential evaluation")
     model, label = fits.empty_model(), fits.counting.label
     stream = _StreamEvaluation(source, model, label, every)

@@ -39,11 +39,13 @@ def plan_columns(
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     schema: Schema | None = None,
+    group: str | None = None,
     words: MissingWords | None = None,
 ) -> dict[str, ColumnSpec]:
     """The columns of a table by name, given its first rows.
 
-    families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model;
+    families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
+    group: the column of groups, which is used only if the user gives it a family or names it among those to use.
     words: those for missing values with which the rows were read.
 
     >>> from tallybayes.tables.table import to_table
@@ -58,13 +60,28 @@ def plan_columns(
         check_label(label, head.columns)
     reserved = {name for name in (column, sample_weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in reserved]
-    chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
-    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema, words)
+    if group is not None:
+        _check_group(group, head, reserved)
+    if families is not None and not isinstance(families, Mapping):
+        families = dict.fromkeys([name for name in names if name != group], families)
+    chosen: Families = {} if families is None else families
+    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema, group, words)
     plan.add_columns()
     plan.check_names(reserved)
     plan.add_derived_columns()
     plan.tell_doubts(column)
     return plan.columns
+
+
+def _check_group(group: Any, head: Table, reserved: Collection[str]) -> None:
+    """Raise a ParameterError unless the group is a column beside the label and the weight."""
+    if not isinstance(group, str):
+        raise ParameterError("the group as the name of a column, for this data", got=type(group).__name__)
+    if group in reserved:
+        raise ParameterError("a group that is neither the label nor the weight", got=group)
+    if group not in head.columns:
+        hint = did_you_mean(group, head.columns, "columns")
+        raise ParameterError("group: the name of a column", got=group, hint=hint)
 
 
 class _ColumnPlan:
@@ -79,17 +96,19 @@ class _ColumnPlan:
         ignored: Collection[str],
         only: Collection[str] | None,
         schema: Schema | None,
+        group: str | None,
         words: MissingWords | None,
     ) -> None:
         self.columns: dict[str, ColumnSpec] = {}
         self._names, self._settings, self._chosen, self._words = names, settings, chosen, words
-        self._inference = settings.inference
+        self._inference, self._group = settings.inference, group
         self._ignored, self._only = set(ignored), None if only is None else set(only)
         every = {} if schema is None else schema.columns
         self._has_schema = schema is not None
         self._derived = {name: spec for name, spec in every.items() if spec.reader.inputs}
         self._given = {name: spec for name, spec in every.items() if not spec.reader.inputs}
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
+        self._inferred -= {group} - set(only or ())  # its cells are not interpreted
         texts = {name for name, family in chosen.items() if isinstance(family, Family) and family.tokeniser is not None}
         self._head = with_readings(head, self._inferred - texts) if settings.infer != "type" else head
 
@@ -113,10 +132,13 @@ class _ColumnPlan:
                 return ColumnSpec(name, None, SPECIFIED, DateReader(family), origin=Origin.SPECIFIED)
             spec = ColumnSpec(name, family, "", origin=Origin.SPECIFIED)
             return replace(self._inference.with_format(spec, self._head.readings.get(name)), reason=SPECIFIED)
-        if self._is_excluded(name) and not self._named_parts(name):
+        if name != self._group and self._is_excluded(name) and not self._named_parts(name):
             return ColumnSpec.unused(name, Status.BY_USER)
         if name in self._given:
             return self._given[name]
+        if name == self._group and name not in (self._only or ()):
+            reason = f"group: its rows are held out together; --as {name}=categorical uses it as a column too"
+            return ColumnSpec.unused(name, Status.GROUP, reason)
         if self._has_schema:
             return ColumnSpec.unused(name, Status.NOT_IN_SCHEMA)
         return self._inferred_field(name)

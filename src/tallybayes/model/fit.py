@@ -9,12 +9,14 @@ none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
+from tallybayes.columns.schema import Schema
 from tallybayes.doubts import Doubt, collect_doubts, tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import to_source
@@ -24,9 +26,9 @@ from tallybayes.model.model import Change, Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
 from tallybayes.state.counting import CountedRows
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tables.source import Source
+from tallybayes.tables.source import Source, as_columns
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_selection import select_weights
 
@@ -40,7 +42,9 @@ __all__ = [
     "reread",
     "sample_for",
     "set_column_weights",
+    "with_group_column",
     "with_text_selection",
+    "without_group",
 ]
 
 Result = TypeVar("Result")
@@ -66,11 +70,11 @@ def fit(
     >>> model.predict([{"colour": "yellow"}, {"size": 3.0}]).tolist()
     ['banana', 'apple']
     """
-    source = to_source(data)
+    source, options, has_array = with_group_column(to_source(data), options)
     with tell_together() as doubts:
         model = reread(source, lambda: _fit_once(source, label, sample_weight, options))
         keep_doubts(model, doubts)
-    return model
+    return without_group(model) if has_array else model
 
 
 def reread(source: Source, work: Callable[[], Result]) -> Result:
@@ -94,12 +98,30 @@ def reread(source: Source, work: Callable[[], Result]) -> Result:
 def _fit_once(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
     """The model of the data as it is taken for now."""
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
-    model, sample, label = plan.empty_model(), sample_for(plan.weights), plan.counting.label
+    model, sample, label = plan.empty_model(), sample_for(plan.weights, plan.schema), plan.counting.label
     change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
     return finish_fit(model, plan, sample, change, source)
+
+
+def with_group_column(source: Source, options: FitOptions) -> tuple[Source, FitOptions, bool]:
+    """The data with an array of groups as a column, options that name it, and whether they were an array."""
+    group = OPTIONS["group"].domain.check("group", options.get("group"))
+    if group is None or isinstance(group, str):
+        return source, options, False
+    source, name, _ = as_columns(source, group, words=("group", ""))
+    return source, {**options, "group": name}, True
+
+
+def without_group(model: Model) -> Model:
+    """The model without the name of a column of groups that was an array and not a column of the data."""
+    state = model.snapshot().state
+    schema = state.schema.copy()
+    schema.columns.pop(str(schema.group), None)
+    schema.group = None
+    return Model(replace(state, schema=schema))
 
 
 def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Change, source: Source) -> Model:
@@ -143,9 +165,9 @@ def _check_class_weight(model: Model) -> None:
             raise ParameterError("class_weight for classes of the data", got=label, hint=hint)
 
 
-def sample_for(weights: Weighting) -> RowSample | None:
+def sample_for(weights: Weighting, schema: Schema) -> RowSample | None:
     """The sample that learning has to draw for these weights; None if they need none."""
-    return RowSample() if isinstance(weights, str) else None
+    return RowSample.of(schema) if isinstance(weights, str) else None
 
 
 def learn_and_sample(

@@ -19,6 +19,7 @@ from tallybayes.columns.batch import encode_columns, with_date_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_doubts import find_sign_values, words_for_no_label
 from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.group_detection import GroupColumn
 from tallybayes.columns.label_spec import LabelSpec, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
@@ -29,6 +30,7 @@ from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.label_plan import plan_label
+from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
 from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
@@ -53,11 +55,13 @@ class Plan:
 
     weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
     no_label: the words that are read as a missing label, with how many of the first rows have them.
+    likely_group: the column that the rows seem to be grouped by, if no groups are given.
     """
 
     counting: CountingPlan
     weights: Weighting = None
     no_label: Mapping[str, int] = field(default_factory=dict)
+    likely_group: GroupColumn | None = None
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -76,6 +80,8 @@ class Plan:
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         known: Schema | None = columns["schema"]
+        if columns["group"] is None and known is not None:
+            columns["group"] = known.group
         source.missing = known.missing if known is not None and source.missing is None else source.missing
         source.look_for([label if label is not None or known is None else known.label])
         if known is None and settings.infer == "data":
@@ -91,11 +97,14 @@ class Plan:
             label_spec = plan_label(same, source, label, bins, cells=cells)
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
-        schema = Schema(label_spec, specs, weight, source.missing)
+        schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
         if dependence == "one":
             schema = _with_one_dependence(schema, source, label)
+        likely = find_likely_group(source.head(), schema, label) if settings.infer == "data" else None
+        if likely is not None:
+            tell_likely_group(likely)
         no_label = words_for_no_label(source.head(), label)
-        return cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label)
+        return cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label, likely)
 
     @property
     def schema(self) -> Schema:

@@ -1,10 +1,11 @@
 """Rows that a model has learned, scored as if they were new.
 
 Where nothing is chosen from the data (fixed strengths of smoothing, gaussian and Poisson columns, no fitted column
-weights), each row is scored by leave-one-out in closed form (`scoring/leave_one_out.py`). Otherwise the rows are
-divided into folds, and each fold is scored by the model without it, for which every choice is made anew: strengths by
-evidence, buckets of histograms, column weights. Leave-one-out would keep what was chosen with the row, and with many
-columns that bias adds up. Calibration, decision rule and variants of text are kept in both cases.
+weights), each row is scored by leave-one-out in closed form (`scoring/leave_one_out.py`). Otherwise, and where rows
+have groups, the rows are divided into folds, and each fold is scored by the model without it, for which every choice is
+made anew: strengths by evidence, buckets of histograms, column weights. Leave-one-out would keep what was chosen with
+the row, and with many columns that bias adds up. Calibration, decision rule and variants of text are kept in both
+cases.
 
 Rows are dealt to folds in turn (`columns/fold_assignment.py`). In the order of a file, what is fitted to their scores
 would depend on that order, so they are put in the order of hashes of their content first (`order_rows_for_folds`). Few
@@ -14,7 +15,7 @@ several deals depends less on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,7 @@ from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_co
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["log_proba_of_training_rows", "order_rows_for_folds"]
+__all__ = ["log_proba_of_training_rows", "needs_folds", "order_rows_for_folds"]
 
 _FOLDS = 5
 _CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
@@ -51,12 +52,26 @@ _MOST_DEALS = 10  # divisions of few rows into folds, whose scores are averaged
 
 
 def log_proba_of_training_rows(
-    snapshot: Snapshot, data: Any, *, label: Any = None, sample_weight: Any = None, calibrated: bool = True
+    snapshot: Snapshot,
+    data: Any,
+    *,
+    label: Any = None,
+    sample_weight: Any = None,
+    calibrated: bool = True,
+    group: str | None = None,
+    also: Iterable[str] = (),
 ) -> Iterator[tuple[Table, Floats]]:
-    """Data that was learned, batch by batch, with log P(class | row) by models without the row."""
+    """Data that was learned, batch by batch, with log P(class | row) by models without the row.
+
+    group: the column of groups whose rows are held out together, by default that of the model; also: other columns of
+    files to read.
+    """
     snapshot.state.require_learned("leave_one_out")
-    if not snapshot.state.selects_from_data:
-        yield from snapshot.leave_one_out_batches(data, label=label, sample_weight=sample_weight, calibrated=calibrated)
+    group = snapshot.state.schema.group if group is None else group
+    if not needs_folds(snapshot.state, group):
+        yield from snapshot.leave_one_out_batches(
+            data, label=label, sample_weight=sample_weight, calibrated=calibrated, also=also
+        )
         return
     source = to_source(data)
     if isinstance(source, Stream):
@@ -65,7 +80,7 @@ def log_proba_of_training_rows(
     sample_weight = snapshot.state.schema.weight if sample_weight is None else sample_weight
     source, label, sample_weight = as_columns(source, snapshot.label_or_default(label), sample_weight)
     total, source.bad = source.bad, None if source.bad is None else BadRows()  # bad rows are counted once
-    folds = _Folds(snapshot, label, sample_weight)
+    folds = _Folds(snapshot, label, sample_weight, group, also)
     counted = folds.count(source)
     source.bad = total
     others = [_without(snapshot.state, counted, number) for number in range(_FOLDS)]
@@ -82,24 +97,32 @@ def log_proba_of_training_rows(
         yield from source.work_on_good_rows(table, work)
 
 
+def needs_folds(state: ModelState, group: str | None) -> bool:
+    """Whether training rows are scored by folds, because something is chosen from the data or rows have groups."""
+    return state.selects_from_data or group is not None
+
+
 class _Folds:
     """The folds of the rows of some data: assigned when they are counted, and looked up when they are scored."""
 
-    def __init__(self, snapshot: Snapshot, label: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, snapshot: Snapshot, label: Any, sample_weight: Any, group: str | None, also: Iterable[str]
+    ) -> None:
         self._snapshot, self._label, self._weight = snapshot, label, sample_weight
-        self._assign, self._together = FoldAssigner(_FOLDS, 0), NearCopies(snapshot.state.schema)
+        self._also = [*also, *([] if group is None else [group])]
+        self._assign, self._together = FoldAssigner(_FOLDS, 0), NearCopies(snapshot.state.schema, group)
         self._of_batch: list[tuple[NDArray[np.int64] | None, NDArray[np.int8]]] = []  # numbers of the rows, their folds
 
     def tables(self, source: Source) -> Iterator[tuple[int, Table]]:
         """The batches with their numbers, without columns that are not needed."""
         needed = columns_to_read(self._snapshot.state.schema, self._label, self._weight)
-        batches = self._snapshot.batches(source, self._label, self._weight)
-        return ((number, table.only(needed)) for number, (_, table) in enumerate(batches))
+        batches = self._snapshot.batches(source, self._label, self._weight, also=self._also)
+        return ((number, table.only([*needed, *self._also])) for number, (_, table) in enumerate(batches))
 
     def count(self, source: Source) -> list[CountedRows]:
         """The rows of each fold, counted. Bad rows are in no fold."""
         schema = self._snapshot.state.schema
-        result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
+        result = [CountedRows(schema, sample=RowSample.of(schema)) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
             for part, parts in source.work_on_good_rows(table, self._count_apart):
@@ -127,7 +150,7 @@ class _Folds:
         result: list[CountedRows | None] = []
         for number in range(_FOLDS):
             rows = np.flatnonzero(fold == number)
-            counter = RowCounter(plan, grows=False, sample=RowSample())
+            counter = RowCounter(plan, grows=False, sample=RowSample.of(plan.schema))
             result.append(counter.count(TableSource(part.take(rows))) if len(rows) else None)
         return fold, result
 
@@ -167,7 +190,7 @@ def order_rows_for_folds(snapshot: Snapshot, source: Source, label: Any, sample_
 
     label, sample_weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
     """
-    if isinstance(source, Stream) or not snapshot.state.selects_from_data:
+    if isinstance(source, Stream) or not needs_folds(snapshot.state, snapshot.state.schema.group):
         return [source]
     needed = columns_to_read(snapshot.state.schema, label, sample_weight)
     tables, hashes, n_cells = list[Table](), list[Hashes](), 0

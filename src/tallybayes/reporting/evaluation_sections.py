@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.evaluation.evaluation_text import digits
+from tallybayes.evaluation.subgroups import subgroup_grid
 from tallybayes.formatting import shown
 from tallybayes.html_element import Markup, table, tag
 from tallybayes.reporting import evaluation_charts
@@ -57,6 +59,9 @@ def add_evaluation(page: Page, data: ReportData) -> None:
             )
         )
     top.append(table(["class", "rows", "precision", "recall", "F1", "AUC"], every, "Metrics of each class"))
+    if evaluation.by is not None and evaluation.kept.complete:
+        grid = subgroup_grid(evaluation.by, evaluation.subgroups(), digits)
+        top.append(table(grid.header, grid.rows, f"Metrics by {evaluation.by}"))
     curves = _curves(page, data)
     content = [tag("div", *top, class_="grid")]
     if curves:

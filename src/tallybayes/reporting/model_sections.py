@@ -46,7 +46,12 @@ def _summary(data: ReportData) -> list[str]:
     parts += [] if settings.calibration is None else [f" Probabilities are calibrated ({settings.calibration})."]
     parts += [] if settings.decision is None else [f" Decision rule: {settings.decision}."]
     if data.leave_one_out:
-        return [*parts, " Evaluated on its training rows by leave-one-out."]
+        how = "by leave-one-out" if data.group is None else f"by folds, whole groups ({data.group}) at a time"
+        parts.append(f" Evaluated on its training rows {how}.")
+        if (grouped := data.evaluation.grouped) is not None:
+            figures = f"accuracy {grouped.accuracy:.1%}, log loss {cell_text(grouped.log_loss)}"
+            parts.append(f" Rows seem to be in groups. With whole groups held out: {figures} ({grouped.split}).")
+        return parts
     return [*parts, " Evaluated on rows that should not be training rows."]
 
 

@@ -17,7 +17,7 @@ from tallybayes.reporting.evaluation_sections import add_evaluation, add_thresho
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.model_sections import add_importance, add_model, add_nomogram, head
 from tallybayes.reporting.report_data import collect
-from tallybayes.typing import LabelLike, TableLike
+from tallybayes.typing import GroupLike, LabelLike, TableLike
 from tallybayes.version import __version__
 
 __all__ = ["is_report", "report", "write_report"]
@@ -36,6 +36,8 @@ def report(
     label: LabelLike = None,
     leave_one_out: bool | None = None,
     rows: int | None = None,
+    group: GroupLike = None,
+    by: str | None = None,
     tuning: Any = None,
     title: str | None = None,
     provenance: Mapping[str, str] | None = None,
@@ -45,6 +47,8 @@ def report(
     leave_one_out: whether the data is the training data, so that each row is scored by a model without that row; by
     default, if it has the sums of the model.
     rows: evaluate only the first rows, at most so many.
+    group: a column or an array, if it is not the column of groups that the model was fitted with.
+    by: a column, whose values get figures of their own.
     tuning: the result of `tallybayes.tune`, or rows with `k` and `log_loss`, for its curve.
     provenance: facts about where the model and the data come from, such as {"model": "a.tally", "data": "new.csv"};
     the model is named so in the command that sets a threshold. Date and version are added.
@@ -57,7 +61,7 @@ def report(
     altair()
     title = title or f"Predicting {model.schema.label or 'a label'}"
     with tell_together() as doubts:
-        collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
+        collected = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows, group=group, by=by)
     facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
     collected.provenance, page = facts, Page(title)
     for add in _BEFORE_TUNING:

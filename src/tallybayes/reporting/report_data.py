@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly
+from tallybayes.evaluation.evaluate import Batches, ScoredRows, add_rows, check_column, group_column
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -61,7 +61,7 @@ class Mistake:
 class ReportData:
     """A model, its evaluation, the columns of the evaluated rows and their importance, mistakes, and example rows.
 
-    provenance: where the model and the data come from.
+    provenance: where the model and the data come from; group: the column of groups that were held out as a whole.
     """
 
     model: Model
@@ -75,6 +75,7 @@ class ReportData:
     n_importance_rows: int = 0
     examples: list[tuple[int, Any, Explanation]] = field(default_factory=list)  # row number, label, explanation
     provenance: dict[str, str] = field(default_factory=dict)
+    group: str | None = None
 
     @property
     def leave_one_out(self) -> bool:
@@ -133,23 +134,36 @@ class ReportData:
 
 
 def collect(
-    model: Model, data: Any, *, label: Any = None, leave_one_out: bool | None = None, rows: int | None = None
+    model: Model,
+    data: Any,
+    *,
+    label: Any = None,
+    leave_one_out: bool | None = None,
+    rows: int | None = None,
+    group: Any = None,
+    by: str | None = None,
 ) -> ReportData:
     """Evaluate a model on the first `rows` rows of labelled data, and collect the data of a report.
 
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
+    group: the column of groups, or an array of them, if it is not that of the model; by: the column of subgroups.
     """
     if not model.classes:
         raise DataError("a model with training rows", got=0)
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
-    source, snapshot = to_source(data), model.snapshot()
+    (source, group), snapshot = group_column(to_source(data), group), model.snapshot()
     label = snapshot.label_or_default(label)
-    work = partial(_collect, model, snapshot, label, rows)
-    collected = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
+    check_column("by", by, source)
+    work = partial(_collect, model, snapshot, label, rows, by)
+    scored = ScoredRows(snapshot, source, label, leave_one_out, group=group, by=by)
+    collected = scored.score(work, _evaluation)
     collected.evaluation.bad = 0 if source.bad is None else source.bad.count
     if not collected.evaluation.n_rows:
         raise DataError("rows with a label", got=0)
+    collected.group = snapshot.state.schema.group if group is None else group
+    if rows is None:
+        collected.evaluation.grouped = scored.evaluate_likely_groups(collected.evaluation)
     if collected.evaluation.leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
         _use_leave_one_out(collected, model, source, label)
     collected.importance.sort(key=lambda column: (-column.information, column.column))
@@ -160,17 +174,20 @@ def _evaluation(collected: ReportData) -> Evaluation:
     return collected.evaluation
 
 
-def _collect(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
+def _collect(
+    model: Model, snapshot: Snapshot, label: Any, rows: int | None, by: str | None, batches: Batches
+) -> ReportData:
     """The data of a report on scored batches."""
     held_out, description = HeldOutImportance(), model.describe()
     collected = ReportData(model, description, JudgedColumns(learned_cells(model, description), len(model.classes)))
+    collected.evaluation = Evaluation(by=by)
     for table, log_proba in batches:
         labels = snapshot.labels(table, label)
         if rows is not None and collected.n_rows + table.n_rows > rows:
             first = rows - collected.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(collected.evaluation, snapshot, log_proba, labels)
+        add_rows(collected.evaluation, snapshot, log_proba, labels, table)
         codes = _class_codes(model, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # of a few of the rows: the whole table was read before

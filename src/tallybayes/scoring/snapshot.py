@@ -8,7 +8,7 @@ length is scored in bounded memory.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,9 +105,12 @@ class Snapshot:
         return self.state.schema.label if label is None else label
 
     def batches(
-        self, data: Any, label: Any = None, sample_weight: Any = None, *, keep: bool = False
+        self, data: Any, label: Any = None, sample_weight: Any = None, *, keep: bool = False, also: Iterable[str] = ()
     ) -> Iterator[tuple[Source, Table]]:
-        """The batches of some data, with the columns that the model needs; keep: all columns, as they are."""
+        """The batches of some data, with the columns that the model needs.
+
+        keep: all columns, as they are; also: other columns to read.
+        """
         source = to_source(data)
         schema = self.state.schema
         source.missing = schema.missing if source.missing is None else source.missing
@@ -116,7 +119,8 @@ class Snapshot:
         if isinstance(source, TableSource):
             tables = source.batches()
         else:
-            tables = source.batches(columns_to_read(schema, label, sample_weight), keep=keep)
+            needed = columns_to_read(schema, label, sample_weight)
+            tables = source.batches(dict.fromkeys(also) | needed, keep=keep)
         unread = UnreadDates()
         for table in tables:
             yield source, with_date_parts(table, schema, unread)
@@ -211,11 +215,14 @@ class Snapshot:
     # Scores batch by batch
 
     def log_proba_batches(
-        self, data: Any, *, label: Any = None, calibrated: bool = True
+        self, data: Any, *, label: Any = None, calibrated: bool = True, also: Iterable[str] = ()
     ) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with log P(class | row); label: a column (or "column=value") to read as well."""
+        """Data batch by batch, each with log P(class | row).
+
+        label: a column (or "column=value") to read as well; also: other columns.
+        """
         posterior = self.posterior_for(calibrated)
-        batches = self.map_batches(data, self.scorer.log_score, label=label)
+        batches = self.map_batches(data, self.scorer.log_score, label=label, also=also)
         return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
@@ -235,11 +242,11 @@ class Snapshot:
         return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
 
     def map_batches(
-        self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
+        self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False, also: Iterable[str] = ()
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
         unseen = self.unseen_categories()
-        for source, table in self.batches(data, label, keep=keep):
+        for source, table in self.batches(data, label, keep=keep, also=also):
             are_few = isinstance(source, TableSource) and table.n_rows < LEAST_ROWS
             yield from self.map_parts(source, table, work, None if are_few else unseen)
         unseen.warn()
@@ -255,7 +262,13 @@ class Snapshot:
         return source.work_on_good_rows(table, lambda part: self._apply(part, work, unseen))
 
     def leave_one_out_batches(
-        self, data: Any, label: Any = None, sample_weight: Any = None, *, calibrated: bool = True
+        self,
+        data: Any,
+        label: Any = None,
+        sample_weight: Any = None,
+        *,
+        calibrated: bool = True,
+        also: Iterable[str] = (),
     ) -> Iterator[tuple[Table, Floats]]:
         """Rows that were learned batch by batch, each with log P(class | row) by the model without it."""
         posterior, label = self.posterior_for(calibrated), self.label_or_default(label)
@@ -273,7 +286,7 @@ class Snapshot:
             result[new] = posterior.log_proba(self.scorer.log_score(others, len(new)))
             return result
 
-        for source, table in self.batches(data, label, sample_weight):
+        for source, table in self.batches(data, label, sample_weight, also=also):
             yield from source.work_on_good_rows(table, work)
 
     # Details

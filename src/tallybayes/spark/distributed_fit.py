@@ -109,12 +109,13 @@ def _columns_in_question(
     rows: SparkRows, label: str | None, sample_weight: str | None, options: Mapping[str, Any]
 ) -> list[str]:
     """The columns that may be used, of whatever type they are."""
-    ignored, only, schema = (options.get(name) for name in ("ignore", "only", "schema"))
+    ignored, only, schema, group = (options.get(name) for name in ("ignore", "only", "schema", "group"))
+    apart = {label, sample_weight, group if isinstance(group, str) else None}
     names = [name for name in rows.types if name not in set(ignored or ())]
     if only is not None:
-        names = [name for name in names if name in {*only, label, sample_weight}]
+        names = [name for name in names if name in {*only, *apart}]
     if schema is not None:
-        names = [name for name in names if name in {*schema.columns, label, sample_weight, schema.label, schema.weight}]
+        names = [name for name in names if name in {*schema.columns, *apart, schema.label, schema.weight, schema.group}]
     return names
 
 

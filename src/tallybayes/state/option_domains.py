@@ -26,6 +26,7 @@ __all__ = [
     "CLASS_WEIGHTS",
     "FAMILIES",
     "FAMILY",
+    "GROUP",
     "NAMES",
     "PRESET",
     "SCHEMA",
@@ -144,6 +145,12 @@ def _names(value: Any) -> list[str]:
     return [str(column) for column in value]
 
 
+def _group(value: Any) -> Any:
+    if isinstance(value, bool) or not (isinstance(value, str | int) or hasattr(value, "__len__")):
+        raise _Outside
+    return str(value) if isinstance(value, int) else value
+
+
 def _schema(value: Any) -> Any:
     from tallybayes.columns.schema import Schema
 
@@ -191,6 +198,7 @@ FAMILIES = Domain(
     _one_of(None, otherwise=_or_by_column(_column_family)),
 )
 NAMES = Domain("names of columns", _one_of(None, otherwise=_names))
+GROUP = Domain("the name of a column, an array, or None", _one_of(None, otherwise=_group))
 PRESET = Domain("'textbook' or None", _one_of(None, "textbook"), ("textbook",))
 WEIGHTS = Domain("'auto', None, or a dict of weights by column", _one_of(None, "auto", otherwise=_weights))
 SWITCHES = Domain("'auto', True or False; or a dict of these by column", _or_by_column(_one_of("auto", True, False)))

@@ -22,6 +22,7 @@ from tallybayes.state.option_domains import (
     CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
+    GROUP,
     NAMES,
     PRESET,
     SCHEMA,
@@ -82,6 +83,15 @@ class ColumnOptions(TypedDict, total=False):
     ]
     ignore: Annotated["Iterable[str] | None", Option(NAMES, (), "Columns to exclude.")]
     only: Annotated["Iterable[str] | None", Option(NAMES, None, "The only columns to use.")]
+    group: Annotated[
+        "str | Iterable[Any] | None",
+        Option(
+            GROUP,
+            None,
+            "The column of groups: rows with the same value are held out together, wherever weights are fitted and"
+            " training rows are evaluated. It is not used as a column, unless it is given a family.",
+        ),
+    ]
     bins: Annotated[
         "int | Iterable[float] | None",
         Option(

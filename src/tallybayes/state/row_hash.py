@@ -23,7 +23,7 @@ from tallybayes.families.tokens.token_weights import integer_amounts
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.tally.key_index import lexicon_of
 
-__all__ = ["Hashes", "RowHashes", "column_hashes", "document_hashes", "key_hashes"]
+__all__ = ["Hashes", "RowHashes", "column_hashes", "document_hashes", "group_hashes", "key_hashes"]
 
 _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 _BYTES = np.arange(256, dtype=np.uint8)
@@ -34,7 +34,7 @@ class RowHashes:
 
     Calling it gives the hashes of the rows from start to stop, and their signatures: those of near-copied texts are
     equal. A signature is the hash of the row without label and weight, where long texts have `sign_bags` instead of
-    their hash. Rows without a long text have their hash as signature.
+    their hash. Rows without a long text have their hash as signature. Where rows have groups, these are the signatures.
     """
 
     def __init__(self, batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> None:
@@ -55,6 +55,7 @@ class RowHashes:
             prepared = in_threads(lambda i, _: _prepare(names[i], columns[names[i]]), len(names), size=1, small=0)
             for values, table, origin in prepared:
                 self._values.add(values, table, origin)
+        self._groups = None if batch.groups is None else group_hashes(batch.groups)
         self._labels = _ColumnHashes()
         self._labels.add(*_prepare("\0label", Codes(batch.labels.codes, keys)))
         if weights is not None:  # a weight of 1 is none
@@ -74,6 +75,9 @@ class RowHashes:
             signatures += _salt(np.where(signs == 0, hashes, signs), salt)
             is_long |= signs != 0
         result += self._labels(start, stop)
+        if self._groups is not None:
+            groups = self._groups[start:stop]
+            return result + _salt(groups, key_hashes(["\0group"])), groups
         return result, np.where(is_long, signatures, result) if is_long.any() else result
 
 
@@ -154,6 +158,15 @@ def column_hashes(column: Column) -> Hashes:
     hashes = _ColumnHashes()
     hashes.add(*_prepare("", column))
     return hashes(0, len(column))
+
+
+def group_hashes(groups: Codes) -> Hashes:
+    """A hash of the group of every row, the same for 7, 7.0 and "7"; rows without a group are one group."""
+    used = groups.with_keys_in_use()
+    texts = [str(int(key) if isinstance(key, float) and key.is_integer() else key) for key in used.keys]
+    places = used.codes.astype(np.int64) - used.origin
+    places[(places < 0) | (places >= len(texts))] = len(texts)
+    return hash_integers(key_hashes([*texts, "\0missing"]).view(np.int64))[places]
 
 
 def document_hashes(bag: Bag) -> tuple[Hashes, Hashes]:

@@ -6,6 +6,9 @@ So the sample does not depend on the order of the rows or on batches, and sample
 equal signatures: they come into the sample together, though only a limited number of each letter. The sample lives only
 while a model is fitted: nothing of it is kept in the model.
 
+Where the rows have groups, these take the place of near-copied texts: groups come into the sample as a whole, except
+for large ones (`_LETTERS`).
+
 Two rows are the same if their encoded values are, not if their hashes are. Rows that differ in spite of equal hashes
 are not used: their hash stays in the sample, with a count of 0.
 """
@@ -138,6 +141,7 @@ class SampledRows:
         rows = self.take(several)
         columns: list[Column] = [Codes(_number_labels(rows.labels), rows.labels), Reals(rows.weights)]
         columns += [] if schema is None else encoded_rows(rows.table, schema)
+        columns.append(Codes(np.unique(rows.signatures, return_inverse=True)[1], range(len(rows))))  # or other groups
         counts[differing_groups(columns, np.arange(len(rows)), group[several])] = 0
         kept = first_cells(self.table, group)
         return replace(self.take(kept), counts=counts)
@@ -209,6 +213,11 @@ class RowSample:
         self._bounds: dict[Any, np.uint64] = {}  # by label: no row with a larger signature can be in the sample
         self._schema: Schema | None = None
 
+    @classmethod
+    def of(cls, schema: Schema) -> RowSample:
+        """An empty sample of the usual size; of groups, more rows are needed for as many different ones."""
+        return cls() if schema.group is None else cls(ROWS_IF_RARE)
+
     def add(self, table: Table, batch: Batch, keys: list[Any], schema: Schema) -> None:
         """Add the labelled rows of a table and its encoded columns; `keys` are the labels of its codes."""
         self._schema = schema
@@ -228,6 +237,7 @@ class RowSample:
         counts = np.bincount(group, weights=None if copies is None else copies[rows]).astype(np.int64)
         columns: list[Column] = [*batch.columns.values(), *batch.sources.values(), Codes(codes, keys)]
         columns += [] if own_weights is None else [Reals(own_weights)]
+        columns += [] if batch.groups is None else [batch.groups]
         counts[differing_groups(columns, rows, group)] = 0
         first = rows[np.append(True, group[1:] != group[:-1])] if len(rows) else rows
         labels = [keys[code] for code in codes[first].tolist()]

@@ -71,6 +71,7 @@ class JudgedRows:
     row: NDArray[np.int64]  # of the sample
     share: float  # of the rows of the table that are in the sample
     shared_fit: float = _SHARED_FIT  # factor of the variance
+    group: NDArray[np.int64] | None = None  # of the rows of the sample, where rows have groups
 
     @classmethod
     def of(cls, base: WeightFit, at: NDArray[np.int64]) -> JudgedRows:
@@ -78,7 +79,8 @@ class JudgedRows:
         divided, rows = base.held_out.rows, base.held_out.rows.rows
         share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
         facts = base.lines.codes[at], np.asarray(base.lines.weights[at]), divided.copies[at], divided.row[at]
-        return cls(at, *facts, min(share, 1.0))
+        group = None if base.state.schema.group is None else np.unique(rows.signatures, return_inverse=True)[1]
+        return cls(at, *facts, min(share, 1.0), group=group)
 
     def losses(self, scores: Mixture) -> Floats:
         """The log loss of each."""
@@ -100,6 +102,8 @@ class JudgedRows:
     def _row_error(self, values: NDArray[Any]) -> float:
         """The standard error of the mean of values of the lines, given the fit."""
         far = self.weights * (values - self.mean(values))
+        if self.group is not None:  # the rows of a group are not independent
+            return float(np.sqrt((np.bincount(self.group[self.row], far) ** 2).sum()) / self.weights.sum())
         alone = (far**2 / np.maximum(self.copies, 1)).sum()
         together = (np.bincount(self.row, far) ** 2).sum()
         variance = self.share * alone + (1 - self.share) * together
@@ -137,6 +141,8 @@ def nested_estimate(
     n_folds = max(_FOLDS, int(np.ceil(n_rows / (n_rows - LEAST_ROWS))))  # with fewer rows no weights are fitted
     fold = np.empty(len(rows), np.int64)
     fold[np.argsort(judged.row, kind="stable")] = np.arange(len(rows)) % n_folds  # rows are in order of their hashes
+    if judged.group is not None:
+        fold = judged.group[judged.row] % n_folds
     settings = base.state.settings.with_options(class_prior="empirical", class_weight=None)
     joint, known = np.full((len(rows), len(rows.classes)), -FAR), np.zeros(len(rows), bool)
     for number in range(n_folds):

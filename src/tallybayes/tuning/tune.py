@@ -14,12 +14,12 @@ from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.columns.schema import Schema
 from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
+from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights
+from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights, with_group_column, without_group
 from tallybayes.model.fit_plan import Plan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
@@ -87,11 +87,13 @@ def tune(
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
-    source, arguments = to_source(data), {"label": label, "weight": sample_weight}
+    source = to_source(data)
+    arguments: dict[str, Any] = {"label": label, "weight": sample_weight, "group": options.get("group")}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
     source, label, sample_weight = as_columns(source, label, sample_weight)
+    source, options, _ = with_group_column(source, options)
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
     model, label = plan.empty_model(), plan.counting.label
     sample_weight, fields = model.schema.weight, dict(model.schema.columns)
@@ -129,6 +131,10 @@ def tune(
     result = tuned.result
     if "text" in chosen and not budget.is_spent:
         result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
+    if plan.likely_group is not None and not budget.is_spent:
+        options_of_rows: dict[str, Any] = {"sample_weight": sample_weight, "group": plan.likely_group.name}
+        grouped = evaluate(result.model, source, label, leave_one_out=True, **options_of_rows)
+        result = replace(result, grouped=grouped)
     return _without_names(result, arguments)
 
 
@@ -210,14 +216,19 @@ class _Tuned:
 
 
 def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:
-    """The result without column names for label and weight if these were given as arrays, as `fit` leaves them."""
+    """The result without column names for label, weight and group that were given as arrays, as `fit` leaves them."""
     for word, value in arguments.items():
-        if value is not None and not isinstance(value, (str, int, float)):
+        if value is None or isinstance(value, (str, int, float)):
+            continue
+        if word == "group":
+            tuning = replace(tuning, model=without_group(tuning.model))
+        else:
             state = tuning.model.snapshot().state
-            schema = state.schema
-            label = replace(schema.label_spec, name=None) if word == "label" else schema.label_spec
-            weight = None if word == "weight" else schema.weight
-            schema = Schema(label, schema.columns, weight, schema.missing, schema.doubts)
+            schema = state.schema.copy()
+            if word == "label":
+                schema.label_spec = replace(schema.label_spec, name=None)
+            else:
+                schema.weight = None
             tuning = replace(tuning, model=Model(replace(state, schema=schema)))
     return tuning
 

@@ -56,6 +56,7 @@ class Tuning(ResultView):
     weights, before and after tuning by leave-one-out. is_default: nothing was clearly better than the default model.
     curve: the log loss of one k for all columns, by k. test: the evaluation on the test part, for tuning by validation.
     estimate: of the model on new rows.
+    grouped: the evaluation with whole groups held out, where rows seem to be in groups.
     """
 
     model: Model
@@ -68,6 +69,7 @@ class Tuning(ResultView):
     unit: str = "log loss"
     estimate: Estimate | None = None
     is_default: bool = False
+    grouped: Evaluation | None = None
     _heading: ClassVar[str] = "Tuning"
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,6 +81,8 @@ class Tuning(ResultView):
         result |= {"steps": steps, "curve": self.curve}
         if self.estimate is not None:
             result |= {"estimate": asdict(self.estimate), "is_default": self.is_default}
+        if self.grouped is not None:
+            result["grouped"] = self.grouped.to_dict()
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
 
     def to_frame(self) -> Any:
@@ -107,6 +111,9 @@ class Tuning(ResultView):
             accuracy = f"accuracy {estimate.accuracy:.4f} (standard error {estimate.accuracy_error:.4f})"
             log_loss = f"log loss {estimate.log_loss:.4f} (standard error {estimate.error:.4f})"
             parts.append(f"expected on new rows: {accuracy}, {log_loss}")
+        if self.grouped is not None:
+            figures = f"accuracy {self.grouped.accuracy:.4f}, log loss {self.grouped.log_loss:.4f}"
+            parts.append(f"with whole groups held out: {figures} ({self.grouped.split})")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")

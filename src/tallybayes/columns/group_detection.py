@@ -1,0 +1,140 @@
+"""Columns whose values look like groups of rows: hosts with several listings, patients with several visits.
+
+If the label belongs to the host and other columns tell who the host is, a model that has seen some of his listings
+knows the label of the others. Estimates by single rows are then far too good for new hosts. Groups are looked for in
+the first rows, one column at a time. A column looks like groups if all of this holds:
+
+* It has many values with few rows each: at least 30, at most 100 rows each on average, and at least half of all rows
+  share their value with another row. There are at least ten such values for each class.
+* Two rows with the same value have the same label much more often than two rows at random: of the way from chance to
+  always, agreement goes at least half (the intraclass correlation of the label).
+* Neighbouring values, in order, agree less than half as much. The lengths of the petals of an iris repeat, and rows
+  with equal lengths are of the same species; but so are rows with nearly equal lengths. A host tells nothing about the
+  next one.
+
+Numbers with a fraction are measurements, and are not looked at. Of several columns, those that are named as an
+identifier come first, then those that tell most about the label, then those with fewer values.
+
+Origin of the limits: on 75 tables and the other data sets of the benchmarks no column fulfils them by chance. A column
+of categories that determines the label, such as the city where the label is the country, has far more rows per value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.columns.identifier import named_as_identifier
+from tallybayes.columns.label import are_reals, encode_labels
+from tallybayes.errors import TallyError
+from tallybayes.tables.raw_values import has_fraction
+from tallybayes.tables.source import HEAD
+from tallybayes.tables.table import Raw, Table
+
+__all__ = ["GroupColumn", "group_columns"]
+
+_VALUES, _VALUES_PER_CLASS = 30, 10  # different values, at least
+_ROWS_PER_VALUE = 100.0  # on average, at most
+_SHARED = 0.5  # of the rows share their value with another one, at least
+_AGREEMENT = 0.5  # from chance (0) to always (1), at least
+_OF_NEIGHBOURS = 0.5  # times the agreement within values: neighbouring values agree less
+_SOME = 500  # rows that show whether a column may have enough values
+_COLUMNS = 1000  # of wide tables, only columns that are named as identifiers are looked at
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """A column that looks like groups: how many values it has in how many rows, and how much labels agree within."""
+
+    name: str
+    n_values: int
+    n_rows: int
+    agreement: float
+
+
+def group_columns(head: Table, names: Iterable[str], codes: NDArray[np.integer[Any]]) -> list[GroupColumn]:
+    """The columns that look like groups of rows, the likeliest first; codes: the classes of the rows, -1 for none.
+
+    >>> rows = np.arange(600)
+    >>> head = Table(600, {"host": rows // 4 * 7 % 150, "beds": rows % 5, "rate": rows / 7})
+    >>> group_columns(head, head.columns, rows // 4 % 2)[0]
+    GroupColumn(name='host', n_values=150, n_rows=600, agreement=1.0)
+    >>> group_columns(head, head.columns, rows % 2)
+    []
+    """
+    codes = codes[:HEAD]
+    known = np.flatnonzero(codes >= 0)
+    n_classes = len(np.unique(codes[known]))
+    if n_classes < 2 or len(known) < 2 * _VALUES:
+        return []
+    listed = list(names)
+    listed = listed if len(listed) <= _COLUMNS else [name for name in listed if named_as_identifier(name)]
+    some = head.only(listed).take(known[np.linspace(0, len(known) - 1, min(_SOME, len(known))).astype(np.int64)])
+    likely = [name for name in listed if _may_have_values(name, some.columns)]
+    cells = head.only(likely).take(known)
+    found = [_judge(name, cells.columns, codes[known].astype(np.int64), n_classes) for name in likely]
+    columns = [column for column in found if column is not None]
+    return sorted(columns, key=lambda one: (not named_as_identifier(one.name), -one.agreement, one.n_values, one.name))
+
+
+def _may_have_values(name: str, cells: Mapping[str, Raw]) -> bool:
+    """Whether a few rows have nearly as many values as a column needs, none of them with a fraction."""
+    codes = _codes(name, cells)
+    return codes is not None and len(np.unique(codes[codes >= 0])) >= 0.8 * _VALUES
+
+
+def _codes(name: str, cells: Mapping[str, Raw]) -> NDArray[np.int64] | None:
+    """The values of a column, numbered in their order, -1 where missing; None if they cannot be groups."""
+    raw = cells[name]
+    try:
+        labels = encode_labels(name, raw)
+        if are_reals(raw) and has_fraction(np.array(labels.keys, np.float64)):
+            return None
+    except (TallyError, TypeError):  # lists, maps, values of several types
+        return None
+    return labels.codes.astype(np.int64)
+
+
+def _judge(name: str, cells: Mapping[str, Raw], classes: NDArray[np.int64], n_classes: int) -> GroupColumn | None:
+    """The column, if it looks like groups."""
+    codes = _codes(name, cells)
+    if codes is None or len(codes) != len(classes):
+        return None
+    n_rows = len(classes)
+    classes, codes = classes[codes >= 0], codes[codes >= 0]
+    sizes = np.bincount(codes) if len(codes) else np.zeros(1, np.int64)
+    n_values, shared = int((sizes > 0).sum()), int(sizes[sizes > 1].sum())
+    several = np.flatnonzero(sizes > 1)
+    if n_values < _VALUES or len(codes) > _ROWS_PER_VALUE * n_values or shared < _SHARED * n_rows:
+        return None
+    if len(several) < _VALUES_PER_CLASS * n_classes:
+        return None
+    rows = np.flatnonzero(sizes[codes] > 1)
+    within, beside = _agreements(np.searchsorted(several, codes[rows]), classes[rows])
+    if within < _AGREEMENT or beside >= _OF_NEIGHBOURS * within:
+        return None
+    return GroupColumn(name, n_values, len(codes), round(within, 6))
+
+
+def _agreements(codes: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[float, float]:
+    """How much labels agree within values and between neighbouring ones, from chance (0) to always (1).
+
+    Every row of a value counts once, by the share of the others that agree with it.
+    """
+    n_classes = int(classes.max()) + 1
+    cells, counts = np.unique(codes * n_classes + classes, return_counts=True)
+    value, sizes = cells // n_classes, np.bincount(codes)
+    chance = float(((np.bincount(classes) / len(classes)) ** 2).sum())
+    if chance >= 1:
+        return 0.0, 0.0
+    within = float((counts * (counts - 1.0) / (sizes[value] - 1)).sum()) / len(classes)
+    shares = counts / sizes[value]
+    place = np.minimum(np.searchsorted(cells, cells + n_classes), len(cells) - 1)  # of the same class, next value
+    beside = shares * np.where(cells[place] == cells + n_classes, shares[place], 0.0)
+    at_most = np.minimum(sizes, np.append(sizes[1:], 0))  # rows of a value that are compared with the next one
+    neighbours = float((at_most[value] * beside).sum()) / max(int(at_most.sum()), 1)
+    return (within - chance) / (1 - chance), (neighbours - chance) / (1 - chance)
