@@ -100,6 +100,8 @@ def tally(
 def main() -> None:
     """Run the command; a mistake of the user is reported in a few lines, without a traceback."""
     interrupts = _watch_for_interrupts()
+    # The threads that NumPy starts for BLAS wait in a loop of 2**26 rounds: longer, in sum, than a prediction takes.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2**4 rounds, the least; then they sleep
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
