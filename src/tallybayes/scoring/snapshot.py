@@ -244,8 +244,8 @@ class Snapshot:
         unseen.warn()
 
     def unseen_categories(self) -> UnseenCategories:
-        """What collects the columns in which no value is known, batch by batch."""
-        return UnseenCategories(self._known_keys)
+        """What collects the categories that the model does not know, batch by batch."""
+        return UnseenCategories(self._known_amounts)
 
     def map_parts(
         self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None
@@ -290,11 +290,11 @@ class Snapshot:
         """One category learned in a column, or None."""
         return self.state.statistics.any_key(self.state.schema.family_of(name), name)
 
-    def _known_keys(self, name: str) -> Collection[Any]:
-        """The categories learned in a column."""
+    def _known_amounts(self, name: str) -> Mapping[Any, float]:
+        """The categories learned in a column, and how often."""
         family = self.state.schema.family_of(name)
         tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
-        return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
+        return tally.key_amounts(name) if tally is not None and tally.has_keys and name in tally.features else {}
 
     def require_classes(self) -> None:
         """Raise an error if the model has not learned any row."""
