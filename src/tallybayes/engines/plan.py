@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.engines.partial_sums import combine_sums
-from tallybayes.errors import DataError, DataWarning, ParameterError
+from tallybayes.errors import DataError, ParameterError, warn
 from tallybayes.io.read import to_source
 from tallybayes.model.fit import apply_counted, finish_fit
 from tallybayes.model.fit_plan import Plan
@@ -91,7 +90,7 @@ def counted_rows(plan: Plan, part: bytes | PartialSum) -> CountedRows:
     if total.plan != plan.fingerprint:
         raise DataError("a partial sum of this plan", got=total.plan)
     for text in total.warnings:
-        warnings.warn(text, DataWarning, stacklevel=3)
+        warn(text)
     return total.counted
 
 

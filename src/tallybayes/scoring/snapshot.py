@@ -157,9 +157,7 @@ class Snapshot:
         """Log P(class | row), (rows, classes)."""
         self.require_classes()
         result = self.log_score(data)
-        warn_ruled_out(
-            self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result), stacklevel=4
-        )
+        warn_ruled_out(self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result))
         return result
 
     def proba(self, data: Any, *, calibrated: bool = True, is_row: bool = False) -> Floats:
@@ -173,7 +171,7 @@ class Snapshot:
             parts = list(self.map_batches(rows, lambda columns, n: self.scorer.score_and_finish(columns, n, finish)))
             proba = self.join(part for _, (part, _) in parts)
             n_ruled_out = sum(n for _, (_, n) in parts)
-        warn_ruled_out(n_ruled_out, len(proba), stacklevel=5)  # the caller of `Model.predict` and its kind
+        warn_ruled_out(n_ruled_out, len(proba))
         return proba
 
     def log_score_of_few(self, data: Any, *, is_row: bool = False) -> Floats | None:
