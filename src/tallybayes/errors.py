@@ -195,8 +195,10 @@ def did_you_mean(name: Any, names: Iterable[Any], what: str | None = None) -> st
     return f"the {what} are {shorten(list(known.values()), 200)}" if what and known else None
 
 
-def warn(text: str, *, column: str | None = None, hint: str | None = None) -> None:
-    """Warn about data that may not mean what it was taken for.
+def warn(
+    text: str, *, column: str | None = None, hint: str | None = None, category: type[Warning] = DataWarning
+) -> None:
+    """Warn about data that may not mean what it was taken for; the warning names the line of the user.
 
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
@@ -207,12 +209,19 @@ def warn(text: str, *, column: str | None = None, hint: str | None = None) -> No
     """
     where = "" if column is None else f"column {column!r}: "
     text = f"{where}{text}" + ("" if hint is None else f"\nhint: {hint}")
-    warnings.warn(text, DataWarning, stacklevel=_callers_level())
+    warnings.warn(text, category, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
-    """The level of the stack at which the user has called: the first outside this package and its contexts."""
-    between, level, frame = (os.path.dirname(__file__) + os.sep, contextlib.__file__), 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(between):
+    """The level of the stack at which the user has called: the first outside this package and its contexts.
+
+    scikit-learn puts a function of its `base` module around the methods of an estimator: that is not the user.
+    """
+    package, around = os.path.dirname(__file__) + os.sep, (contextlib.__file__, os.path.join("sklearn", "base.py"))
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(package) and not name.endswith(around):
+            break
         level, frame = level + 1, frame.f_back
     return level

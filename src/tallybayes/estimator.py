@@ -6,7 +6,6 @@ values stay as they are; every column has its own likelihood. The fitted `tallyb
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from tallybayes.arrays.axis import merge_keys, positions
 from tallybayes.columns.family_rules import propose
 from tallybayes.columns.label import Labels
+from tallybayes.errors import warn
 from tallybayes.estimator_input import TEXT, InputForm, read_input
 from tallybayes.families import Histogram, Text
 from tallybayes.families.family import Floats
@@ -97,7 +97,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             changes = {} if groups is None else {"group": self._groups(groups, len(labels.codes))}
             self.model_ = self._fit_model(X, labels, weights, is_tuned=self._is_tuned(labels, weights), **changes)
         if not self.model_.schema.families:
-            warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
+            warn(f"no column is used:\n{self.model_.schema}", category=UserWarning)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -156,14 +156,6 @@ def test_a_schema_makes_batches_equal():
     assert whole.class_counts == {"no": 40, "yes": 40}
 
 
-def test_no_known_value_in_a_column_is_a_warning():
-    model = tb.fit({"c": ["no", "yes"] * 30, "y": ["p", "q"] * 30}, label="y")
-    with pytest.warns(DataWarning, match="column 'c': no value in 100 rows is known to the model: 'ja'"):
-        model.predict({"c": ["ja", "nein"] * 50})
-    model.predict({"c": ["ja"] * 99 + ["no"]})
-    model.predict({"c": ["ja"] * 5})
-
-
 def test_no_known_label_in_an_evaluation_is_a_warning():
     model = tb.fit({"c": ["no", "yes"] * 30, "y": ["p", "q"] * 30}, label="y")
     with pytest.warns(DataWarning, match=r"none of the labels is a class of the model: \['a', 'b'\]"):

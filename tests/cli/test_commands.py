@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import tallybayes as tb
-from command_line import fine, table
+from command_line import fine, table, tally
 
 
 def test_fit_does_what_the_library_does(here):
@@ -209,3 +209,12 @@ def test_a_cell_of_two_hundred_thousand_characters(tmp_path):
     fine("fit", "mail.csv", "--label", "y", "--as", "note=text", cwd=tmp_path)
     lines = fine("predict", "mail.tally", "mail.csv", cwd=tmp_path).splitlines()
     assert [line.rsplit(",", 2)[1] for line in lines[1:]] == ["spam", "ham"]
+
+
+def test_explain_shows_the_largest_columns_and_the_sum_of_the_others(here):
+    lines = fine("explain", "pets.tally", "new.csv", "--row", 0, "--top", 1, cwd=here).splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == ["prior", "likes", "(3", "sum"]
+    (facts,) = json.loads(fine("explain", "pets.tally", "new.csv", "--row", 0, "--top", 1, "--json", cwd=here))
+    assert (list(facts["log_evidence"]), facts["more_columns"]["n"]) == (["likes"], 3)
+    done = tally("explain", "pets.tally", "new.csv", "--top", "-1", cwd=here)
+    assert (done.returncode, "expected --top to be at least 0" in done.stderr) == (2, True)

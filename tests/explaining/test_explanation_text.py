@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes.errors import ParameterError
@@ -78,3 +80,54 @@ def test_without_a_threshold_there_is_no_such_line():
     assert model.explain({"x": ["a"]})[0].to_dict()["decision"] is None
     model.decision = tb.Decision(positive="p", threshold=0.1)  # three classes: one number does not decide
     assert "\nthreshold" not in str(model.explain({"x": ["a"]})[0])
+
+
+def test_the_largest_parts_and_the_sum_of_the_others_add_up():
+    one = explanation(1.0, -5.0, 2.5, 0.3)
+    lines = one.shown(top=2).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["prior", "x1", "x2", "(2", "sum"]
+    assert figures(one.shown("yes", top=2)) == ["+0.0", "-5.0", "+2.5", "+1.3", "-1.2"]
+    assert one.shown(top=4) == one.shown(top=9) == one.shown()
+    assert figures(one.shown("yes", top=0)) == ["+0.0", "-1.2", "-1.2"]
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.integers(0, 9))
+def test_whatever_is_shown_adds_up(odds, top):
+    one = explanation(*odds)
+    facts = one.to_dict(top=top)
+    parts = [facts["log_prior"], *facts["log_evidence"].values(), facts["more_columns"]["log_evidence"] or [0.0, 0.0]]
+    assert np.sum(parts, axis=0) == pytest.approx(facts["log_score"], abs=1e-9)
+    assert facts["more_columns"]["n"] == max(len(odds) - top, 0)
+    shown = [abs(part[0] - part[1]) for part in facts["log_evidence"].values()]
+    assert len(shown) == min(top, len(odds))
+    others = [abs(value) / DECIBANS for i, value in enumerate(odds) if f"x{i}" not in facts["log_evidence"]]
+    assert min(shown, default=np.inf) >= max(others, default=0.0) - 1e-9
+
+
+def test_the_words_of_a_text_add_up_too():
+    rows = {"text": ["win money now", "notes of the meeting"] * 6, "y": ["spam", "ham"] * 6}
+    (one,) = tb.fit(rows, label="y", families={"text": "text:counts"}).explain({"text": "win win money of meeting"})
+    facts = one.to_dict(top=1)
+    assert facts["more_words"]["text"]["n"] == len(one.words["text"]) - 1
+    total = np.array(facts["words"]["text"][0]["log_evidence"]) + facts["more_words"]["text"]["log_evidence"]
+    assert total == pytest.approx(sum(word.log_evidence for word in one.words["text"]))
+    assert "more)" in one.shown(top=1).splitlines()[-1]
+    assert "more_columns" not in one.to_dict()
+
+
+def test_the_others_of_a_frame_are_one_row():
+    pytest.importorskip("pandas")
+    frame = explanation(1.0, -5.0, 2.5).to_frame("yes", top=1)
+    assert frame["column"].tolist() == ["prior", "x1", "(2 more)"]
+    assert frame["decibans"].sum() == pytest.approx(-1.5)
+
+
+def test_a_number_of_parts_is_not_negative():
+    with pytest.raises(ParameterError, match="top to be an integer of at least 0"):
+        explanation(1.0).shown(top=-1)
+
+
+def test_infinite_parts_among_the_others_are_stated():
+    one = explanation(1.0)
+    one.log_evidence.update(x1=np.array([0.0, -np.inf]), x2=np.array([-np.inf, 0.0]))
+    assert "both are ruled out" in one.shown("yes", "no", top=0).splitlines()[-2]

@@ -223,3 +223,32 @@ def test_line_separators_in_names_are_drawn(tmp_path):
     ):
         chart.save(tmp_path / "chart.svg")
         assert "\u21b5" in (tmp_path / "chart.svg").read_text()
+
+
+def test_a_notebook_shows_a_chart_without_a_network(model, iris, evaluation, tmp_path):
+    import altair as alt
+
+    display = tb.plot.BoundaryDisplay.from_estimator(
+        tb.NaiveBayesClassifier().fit(iris.drop(columns="target"), iris["target"]),
+        iris.drop(columns="target"),
+        iris["target"],
+    )
+    charts = [
+        tb.plot.densities(model, "petal length").properties(width=100),
+        tb.plot.evidence(model.explain(iris[:1])[0]),
+        tb.plot.confusion(evaluation),
+        (tb.plot.roc(evaluation) | tb.plot.reliability(evaluation)) & tb.plot.confusion(evaluation),
+        display,
+    ]
+    for chart in charts:
+        bundle, facts = chart._repr_mimebundle_()
+        assert bundle["image/png"].startswith(b"\x89PNG")
+        assert facts["image/png"]["width"] > 100
+    assert alt.renderers.active == "default"
+    with alt.renderers.enable("html"):  # as the user wants
+        assert list(charts[0]._repr_mimebundle_()) == ["text/html"]
+    charts[0].save(str(tmp_path / "chart.html"))
+    assert "https://cdn" not in (tmp_path / "chart.html").read_text(encoding="utf-8")
+    charts[0].save(str(tmp_path / "chart.html"), inline=False)
+    assert "https://cdn" in (tmp_path / "chart.html").read_text(encoding="utf-8")
+    charts[0].save(str(tmp_path / "chart.svg"))

@@ -160,8 +160,9 @@ def test_rows_that_a_model_does_not_have_leave_it_without_weights_and_a_warning(
     model, sample = tb.fit(data, label="label", column_weights=None), RowSample()
     other = Model(ModelState(model.schema, model.settings))
     learn_and_sample(other, sample, tables("histogram", 100, 1)[0], label="label")
-    with pytest.warns(DataWarning, match="no column weights were fitted"):
+    with pytest.warns(DataWarning, match="no column weights were fitted") as found:
         assert select_weights(model.snapshot().state, sample) is None
+    assert found[0].filename == __file__
 
 
 def test_near_copies_of_a_text_are_in_one_fold():

@@ -26,6 +26,7 @@ def explain(
     *,
     row: list[int] | None = option("N", "A row number, from 0 (repeatable)."),
     n: int = option("N", "Explain the first N rows, if --row is not given.", 5, "-n"),
+    top: int | None = option("N", "Show the N columns, and words, with the largest evidence; the others as one line."),
     units: str = option("UNIT", "decibans or log-odds (natural logarithm).", "decibans"),
     positive: str | None = option("CLASS", "Evidence for this class. [the answer]"),
     against: str | None = option("CLASS", "Evidence against this class. [the runner-up]"),
@@ -40,11 +41,14 @@ def explain(
     change the answer.
 
         tally explain films.tally new.csv --row 3
+        tally explain films.tally new.csv --top 5      # the five columns with the largest evidence
     """
     from tallybayes.errors import ParameterError
 
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
+    if top is not None and top < 0:
+        raise ParameterError("--top to be at least 0", got=top)
     loaded = learned_model(model)
     names = [None if text is None else find_class(loaded.classes, text) for text in (positive, against)]
     if positive is not None and positive == against:
@@ -57,10 +61,10 @@ def explain(
         raise ParameterError(f"a row of the data (it has {n_rows})", got=lacking[0])
     note_bad_rows(source)
     if json:
-        print_result([{"row": number, **explanation.to_dict()} for number, explanation in explanations.items()])
+        print_result([{"row": number, **explanation.to_dict(top=top)} for number, explanation in explanations.items()])
         return
     for i, (number, explanation) in enumerate(explanations.items()):
-        print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units)}")
+        print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units, top=top)}")
         if len(loaded.classes) > 1:
             print_result(chr(10) * any(explanation.words.values()) + _describe_flip(explanation, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:

@@ -6,6 +6,7 @@ written, if there are any.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -100,6 +101,9 @@ def tally(
 def main() -> None:
     """Run the command; a mistake of the user is reported in a few lines, without a traceback."""
     interrupts = _watch_for_interrupts()
+    # The threads that NumPy starts for BLAS wait in a loop of 2**26 rounds: longer, in sum, than a prediction takes.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2**4 rounds, the least; then they sleep
+    gc.set_threshold(50_000)  # imports allocate much and free little: 700, the default, looks through it all the time
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -1,7 +1,7 @@
-"""Tables as CSV, TSV, JSON or Parquet, to standard output or to a file that is replaced as a whole.
+"""Tables as CSV, TSV, JSON, Parquet or a workbook, to standard output or to a file that is replaced as a whole.
 
 The name of a file says its format: .json is one array, .jsonl an object per line, and .gz after the name is compressed.
-Text in the format of the input is written in its dialect, Parquet in its types.
+Text in the format of the input is written in its dialect, Parquet and workbooks in its types (`column_types.py`).
 """
 
 from __future__ import annotations
@@ -9,24 +9,28 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import ahead
 from tallybayes.atomic_file import replacing
 from tallybayes.cli.csv_lines import OutputDialect, csv_header, csv_lines, is_kind, plain_values
-from tallybayes.errors import Described, FileError, ParameterError
+from tallybayes.errors import DataError, Described, FileError, ParameterError
 from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, json_text, printable
 
-__all__ = ["form_of", "in_types", "refuse_overwriting", "refuse_replacing", "write_tables"]
+if TYPE_CHECKING:
+    from tallybayes.cli.column_types import ColumnTypes
 
-_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+__all__ = ["form_of", "refuse_overwriting", "refuse_replacing", "write_tables"]
+
+_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_ENDINGS |= {".parquet": "parquet", ".xlsx": "xlsx"}
+_COMPRESSED = ("parquet", "xlsx")  # by themselves
 _GZIP = ".gz"
 _FORMS = {"csv": "csv", "json": "jsonl"}  # other formats are printed as CSV
 
@@ -36,11 +40,11 @@ def form_of(output: str | None, source: Any = None, *, json: bool = False) -> st
     stem, compressed = (output or "").lower(), (output or "").lower().endswith(_GZIP)
     ending = os.path.splitext(stem.removesuffix(_GZIP))[1]
     if output is not None and (ending or compressed) and ending not in _ENDINGS:
-        hint = f"{_GZIP} may follow, except after .parquet"
+        hint = f"{_GZIP} may follow, except after .parquet and .xlsx"
         raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output, hint=hint)
     form = _ENDINGS.get(ending)
-    if form == "parquet" and compressed:
-        raise ParameterError("a .parquet file without .gz, as it is compressed itself", got=output)
+    if form in _COMPRESSED and compressed:
+        raise ParameterError(f"a .{form} file without .gz, as it is compressed itself", got=output)
     if json:
         if form not in (None, "json", "jsonl"):
             raise ParameterError("--json, or a file in another format", got=output)
@@ -75,14 +79,14 @@ def write_tables(
     form: str,
     *,
     dialect: OutputDialect | None = None,
-    types: pa.Schema | None = None,
+    types: ColumnTypes | None = None,
 ) -> None:
     """Write Arrow tables with the same columns to one file; None and "-" are standard output.
 
-    dialect: of CSV, by default the usual one; types: those that the columns of Parquet get.
+    dialect: of CSV, by default the usual one; types: those that the columns get where the format has types.
     """
-    if form == "parquet":
-        _write_parquet(tables, path, types)
+    if form in _COMPRESSED:
+        _write_typed(tables, path, form, types)
         return
     dialect = dialect or OutputDialect()
     if form == "tsv" or (form == "csv" and dialect.delimiter == "\t"):
@@ -105,18 +109,42 @@ def _parts(tables: Iterable[Any], form: str, dialect: OutputDialect) -> Iterator
     return _csv_parts(tables, dialect) if form in ("csv", "tsv") else _json_parts(tables, form)
 
 
-def _write_parquet(tables: Iterable[Any], path: str | None, types: pa.Schema | None) -> None:
+def _write_typed(tables: Iterable[Any], path: str | None, form: str, types: ColumnTypes | None) -> None:
+    """Write a file in a format with types."""
+    from tallybayes.cli.column_types import ColumnTypes
+
+    types = types or ColumnTypes()
+    if path is None or path == "-":
+        raise FileError(f"-o FILE for a .{form} file", got=Described("standard output"))
+    with replacing(path, "the output") as file:
+        if form == "xlsx":
+            from tallybayes.cli.workbook_output import write_workbook
+
+            write_workbook(tables, types, file, path)
+        else:
+            _write_parquet(map(types.apply, tables), file, path)
+    types.tell(path)
+
+
+def _write_parquet(tables: Iterable[Any], file: BinaryIO, path: str) -> None:
     import pyarrow.parquet
 
-    if path is None or path == "-":
-        raise FileError("-o FILE for Parquet", got=Described("standard output"))
-    with replacing(path, "the output") as file, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         writer: Any = None
         for table in tables:
-            plain = in_types(_plain(table), types)
             if writer is None:
-                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(file, plain.schema))
-            writer.write_table(plain.cast(writer.schema))
+                writer = stack.enter_context(pyarrow.parquet.ParquetWriter(file, table.schema))
+            writer.write_table(_in_schema(table, writer.schema, path))
+
+
+def _in_schema(table: Any, schema: pa.Schema, path: str) -> Any:
+    """A table in the types of the first one; a DataError if its columns do not fit."""
+    try:
+        return table.cast(schema)
+    except (ValueError, pa.ArrowNotImplementedError) as error:
+        hint = "write a file for each of the inputs, or a .csv file"
+        got = Described("others in a later file or batch")
+        raise DataError(f"the same columns and types in all rows of {path}", got=got, hint=hint) from error
 
 
 def _json_parts(tables: Iterable[Any], form: str) -> Iterator[bytes]:
@@ -153,21 +181,6 @@ def _print_bytes(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-def in_types(table: Any, types: Any) -> Any:
-    """A table whose columns have the types of an Arrow schema, by name, where they can be converted."""
-    fields = {} if types is None else {field.name: field for field in types}
-    columns, written = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        wanted = fields.get(field.name)
-        if wanted is not None and wanted.type != field.type:
-            # A type that the cells cannot be cast back to: they are written as they were read.
-            with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                column = column.cast(wanted.type)
-        columns.append(column)
-        written.append(pa.field(field.name, column.type))
-    return pa.table(columns, schema=pa.schema(written))
-
-
 def _json_cells(field: Any, column: Any) -> list[Any]:
     """Values for JSON; those of a JSON file unchanged, maps as objects."""
     values = plain_values(field, column)
@@ -176,16 +189,3 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
     if is_kind(field, "probability"):
         return [None if value is None else float(f"{value:.{PROBABILITY_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]
-
-
-def _plain(table: Any) -> Any:
-    """A table whose JSON cells are parsed: numbers, texts and booleans as such, anything else as JSON text."""
-    columns = []
-    for i, column in enumerate(table.columns):
-        if is_kind(table.field(i), "json"):
-            values = plain_values(table.field(i), column)
-            kinds = {type(value) for value in values if value is not None}
-            simple = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
-            column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])
-        columns.append(column)
-    return pa.table(columns, names=table.column_names)

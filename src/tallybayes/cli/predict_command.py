@@ -33,8 +33,8 @@ def predict(
     """Predict the label of every row.
 
     Adds the columns predicted and probability to those of the input. The output has the format of the input, and its
-    delimiter, decimal sign and quotes; or the format that the name of the output file ends in, such as .parquet, .jsonl
-    (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
+    delimiter, decimal sign and quotes; or the format that the name of the output file ends in, such as .parquet, .xlsx,
+    .jsonl (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
 
         tally predict films.tally new.csv -o labelled.csv
         tally predict films.tally new.csv --id title --proba
@@ -53,9 +53,8 @@ def predict(
     def predicted() -> Iterator[Any]:
         nonlocal n_rows
         for kept, log_score, ends, order in _score(loaded, source, interval, raw):
-            shown_columns = kept if id is None else kept.select(id)
             n_rows += kept.num_rows
-            yield _add_predictions(shown_columns, loaded, log_score, ends, order, proba=proba, raw=raw)
+            yield _add_predictions(_select(kept, id or originals), loaded, log_score, ends, order, proba=proba, raw=raw)
         if not n_rows:
             yield _add_predictions(*_no_rows(id or originals, loaded, interval), proba=proba, raw=raw)
 
@@ -66,8 +65,8 @@ def predict(
         names = list(source.head().columns)
         originals = getattr(source, "original_names", names)  # records are written as they are
         _check_columns(id or [], originals)
-        types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
+        types = _column_types(source, loaded.schema) if form in ("parquet", "xlsx") else None
         write_tables(predicted(), output, form, dialect=dialect_of(source), types=types)
     absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
@@ -75,6 +74,18 @@ def predict(
     note_bad_rows(source, "no prediction for {}")
     if output not in (None, "-"):
         note(f"wrote {rows_of(n_rows)} to {output}")
+
+
+def _column_types(source: Any, schema: Any) -> Any:
+    """The types of the columns of the input: of its file, or by its first rows and what the model knows of them."""
+    from tallybayes.cells.number_format import NumberFormat
+    from tallybayes.cli.column_types import ColumnTypes
+    from tallybayes.columns.batch import columns_to_read
+
+    formats = {name: kind for name, kind in columns_to_read(schema).items() if isinstance(kind, NumberFormat)}
+    dates = {name: spec.reader.dates for name, spec in schema.columns.items() if spec.reader.dates is not None}
+    stored = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
+    return ColumnTypes(source.head(), formats=formats, dates=dates, words=source.missing, stored=stored)
 
 
 def _set_threshold(model: Any, threshold: float | None, positive: str | None) -> None:
@@ -102,6 +113,18 @@ def _check_columns(wanted: list[str], names: list[str]) -> None:
     for name in wanted:
         if name not in names:
             raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names, "columns"))
+
+
+def _select(kept: Any, names: list[str]) -> Any:
+    """The columns of these names; those that one of several files lacks are empty."""
+    import pyarrow as pa
+
+    if kept.column_names == names:
+        return kept
+    for name in names:
+        if name not in kept.column_names:
+            kept = kept.append_column(name, pa.nulls(kept.num_rows, pa.string()))
+    return kept.select(names)
 
 
 def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any, Any]:

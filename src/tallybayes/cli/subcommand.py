@@ -25,10 +25,39 @@ def from_config(name: str) -> bool:
     return name in _configured
 
 
+class _PlainValues:
+    """Values of options that need no conversion: texts, and defaults.
+
+    typer (0.29) converts every value by pydantic, whose import takes longer than a prediction. Anything but text and
+    None is left to it. Older versions have no such attribute of their parameters, and never look at ours.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value of a parameter in its type."""
+        kind, is_list = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        if kind is str and isinstance(value, str):
+            return value
+        if kind == list[str] and isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+            return list(value)
+        if isinstance(value, kind if kind in (int, float) else ()) and not isinstance(value, bool):
+            return value
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 class _ExampleFirst:
-    """Help that shows an example before anything else."""
+    """Help that shows an example before anything else; values that are text are not converted."""
 
     epilog: str | None
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, also those that typer adds."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            parameter._runtime_param = _PlainValues()
+        return parameters
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the example, then the usual help."""

@@ -5,7 +5,6 @@ Matrices of amounts are dense or CSR; here are their exact sums by class, and th
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -18,7 +17,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.dropin.drop_in import DropInNB, derived
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, warn
 from tallybayes.families.block_arrays import sum_columns
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.tokens.bag_counts import dense_tables, fractional_sums
@@ -60,11 +59,8 @@ class SmoothedNB(DropInNB):
                 raise ValueError("All values in alpha must be greater than 0.")
         lowest = 1e-10
         if least < lowest and not self.force_alpha:
-            warnings.warn(
-                f"alpha too small will result in numeric errors, setting alpha = {lowest:.1e}."
-                " Use `force_alpha=True` to keep alpha unchanged.",
-                stacklevel=6,
-            )
+            text = f"alpha too small will result in numeric errors, setting alpha = {lowest:.1e}."
+            warn(f"{text} Use `force_alpha=True` to keep alpha unchanged.", category=UserWarning)
             return np.maximum(alpha, lowest)
         return alpha
 

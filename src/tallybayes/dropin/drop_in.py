@@ -196,7 +196,7 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
         """P(class | row) of every row, (rows, classes)."""
         checked = self._input(X)
         proba, n_ruled_out = self._joint(checked, self._posterior().write_proba)
-        warn_ruled_out(n_ruled_out, len(proba), stacklevel=3)
+        warn_ruled_out(n_ruled_out, len(proba))
         return self._like_input(proba, X, checked)
 
     def predict(self, X: Any) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import to_list
-from tallybayes.errors import ParameterError, UnsupportedError, shorten
+from tallybayes.errors import ParameterError, UnsupportedError, check_integer, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
@@ -165,40 +165,40 @@ class Explanation(ResultView):
             )
         return self.words[column]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_score`."""
-        parts = {"prior": self.log_prior, **self.log_evidence}
-        by_class = {name: finite_json(part.tolist()) for name, part in parts.items()}
+    def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
+        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_score`.
+
+        top: only so many columns, and words of each text, with the largest evidence between any two classes; the sum of
+        the others is `more_columns` and `more_words`.
+        """
+        parts, more = _largest(self.log_evidence, top)
         p = self.probabilities
+        words, more_words = {}, {}
+        for name, tokens in self.words.items():
+            largest, more_words[name] = _largest({i: token.log_evidence for i, token in enumerate(tokens)}, top)
+            words[name] = [_token_dict(tokens[i]) for i in largest]
         return {
             "predicted": self.answer,
             "classes": list(self.classes),
             "values": self.values,
-            "log_prior": by_class.pop("prior"),
-            "log_evidence": by_class,
-            "words": {
-                name: [
-                    {
-                        "word": word.token or None,
-                        "times": len(word.spans),
-                        "at": [list(span) for span in word.spans],
-                        "log_evidence": finite_json(word.log_evidence.tolist()),
-                    }
-                    for word in words
-                ]
-                for name, words in self.words.items()
-            },
+            "log_prior": finite_json(self.log_prior.tolist()),
+            "log_evidence": {name: finite_json(part.tolist()) for name, part in parts.items()},
+            "words": words,
+            **({} if top is None else {"more_columns": more, "more_words": more_words}),
             "log_score": finite_json(self.log_score.tolist()),
             "probabilities": p.tolist(),
             "decision": str(self._posterior().decision) if self.has_rule else None,
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
 
-    def to_frame(self, positive: Any = None, against: Any = None) -> Any:
-        """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed."""
+    def to_frame(self, positive: Any = None, against: Any = None, *, top: int | None = None) -> Any:
+        """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed.
+
+        top: only so many columns with the largest contributions; the others are one row.
+        """
         if len(self.classes) < 2:
             return data_frame([], ["column", "value", "decibans"])
-        parts = self._sort_odds(*self.sides(positive, against))
+        parts = self._sort_odds(*self.sides(positive, against), top)
         values = {"": None, **self.values}
         return data_frame(
             [
@@ -207,22 +207,31 @@ class Explanation(ResultView):
             ]
         )
 
-    def shown(self, positive: Any = None, against: Any = None, *, units: str = "decibans") -> str:
+    def shown(
+        self, positive: Any = None, against: Any = None, *, units: str = "decibans", top: int | None = None
+    ) -> str:
         """One class against another (by default the answer against the most probable other class), largest part first.
+
+        top: only so many columns, and words of each text, with the largest contributions; the others are one line, so
+        that the lines add up.
 
         In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
         rounded parts may differ from the rounded sum in the last digit. Under a decision rule with a threshold, and two
         classes, the last line is what the sum has to reach for the class.
         """
-        return text_view(self._parts(positive, against, units=units))
+        return text_view(self._parts(positive, against, units=units, top=top))
 
-    def _sort_odds(self, best: Any, other: Any) -> dict[str, float]:
-        """The contributions to the log odds: the prior (key ''), then the columns, the largest first."""
+    def _sort_odds(self, best: Any, other: Any, top: int | None) -> dict[str, float]:
+        """The contributions to the log odds: the prior (key ''), then the columns, the largest first; then the rest."""
         parts = self.log_odds(best, other)
-        names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
-        return {name: parts[name] for name in names}
+        names = sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))
+        n = len(names) if top is None else check_integer("top", top, at_least=0)
+        rest = {f"({len(names) - n} more)": sum(parts[name] for name in names[n:])} if n < len(names) else {}
+        return {name: parts[name] for name in ["", *names[:n]]} | rest
 
-    def _parts(self, positive: Any = None, against: Any = None, *, units: str = "decibans") -> list[str | TextGrid]:
+    def _parts(
+        self, positive: Any = None, against: Any = None, *, units: str = "decibans", top: int | None = None
+    ) -> list[str | TextGrid]:
         """One class against another, as tables."""
         if not len(self.classes):
             return ["a model without classes"]
@@ -230,12 +239,18 @@ class Explanation(ResultView):
         if len(classes) == 1:
             return [f"{classes[0]}: the only class"]
         best, other = self.sides(positive, against)
-        parts = self._sort_odds(best, other)
+        parts = self._sort_odds(best, other, top)
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
-        rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
         with np.errstate(invalid="ignore"):
             total = self.log_score[classes.index(best)] - self.log_score[classes.index(other)]
-        rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
+        rows = [
+            [
+                name or "prior",
+                self._value_of(name),
+                "both are ruled out" if np.isnan(odds) else signed(odds * scale, digits),
+            ]
+            for name, odds in (*parts.items(), ("sum", float(total)))
+        ]
         if (needed := self._threshold_odds(best)) is not None:
             rows.append(["threshold", "", signed(needed * scale, digits)])
         p = self.probabilities[classes.index(best)]
@@ -245,7 +260,8 @@ class Explanation(ResultView):
         if self.posterior is not None and self.posterior.decision is not None:
             answer = "none" if self.answer is None else shown(self.answer)
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
-        words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
+        n_words = _WORDS if top is None else top
+        words = (self._words_shown(name, best, other, scale, digits, n_words) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
     def _threshold_odds(self, positive: Any) -> float | None:
@@ -281,21 +297,37 @@ class Explanation(ResultView):
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))
 
-    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> TextGrid:
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int, n: int) -> TextGrid:
         """The words of a text with the largest contributions, as a table."""
         odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
         rows = [
             [shorten_word(word.token) or "(absent words)", str(len(word.spans) or ""), signed(value * scale, digits)]
-            for word, value in odds[:_WORDS]
+            for word, value in odds[:n]
         ]
-        if len(odds) > _WORDS:
-            rest = sum(value for _, value in odds[_WORDS:])
-            rows.append([f"({len(odds) - _WORDS} more)", "", signed(rest * scale, digits)])
+        if len(odds) > n:
+            rest = sum(value for _, value in odds[n:])
+            rows.append([f"({len(odds) - n} more)", "", signed(rest * scale, digits)])
         return TextGrid([f"word of {column}", "times", "adds"], rows, bar=2)
 
     def _value_of(self, name: str) -> str:
         value = self.values.get(name)
-        return "" if not name else "(missing)" if value is None else shorten(value, 30)
+        return "" if name not in self.log_evidence else "(missing)" if value is None else shorten(value, 30)
+
+
+def _largest(parts: Mapping[Any, Floats], top: int | None) -> tuple[dict[Any, Floats], dict[str, Any]]:
+    """The parts with the largest evidence between any two classes, in their order; how many others, and their sum."""
+    n = len(parts) if top is None else check_integer("top", top, at_least=0)
+    with np.errstate(invalid="ignore"):  # where a part rules out all classes
+        size = {key: float(np.nan_to_num(np.ptp(part), posinf=np.inf)) for key, part in parts.items() if len(part)}
+    chosen = {*sorted(size, key=lambda key: -size[key])[:n]}
+    others = [part for key, part in parts.items() if key not in chosen]
+    total = finite_json(np.sum(others, axis=0).tolist()) if others else None
+    return {key: parts[key] for key in parts if key in chosen}, {"n": len(others), "log_evidence": total}
+
+
+def _token_dict(token: TokenEvidence) -> dict[str, Any]:
+    spans, evidence = [list(span) for span in token.spans], finite_json(token.log_evidence.tolist())
+    return {"word": token.token or None, "times": len(spans), "at": spans, "log_evidence": evidence}
 
 
 def shorten_word(token: str) -> str:

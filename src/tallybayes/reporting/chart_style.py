@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec
 
 from tallybayes.errors import UnsupportedError
@@ -38,6 +38,7 @@ Chart = Any  # altair.Chart or altair.LayerChart
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A900")
 GREY = "#888888"
 HEIGHT = 240  # pixels of a chart with two axes
+_PIXELS = 144  # of a picture in a notebook per inch: twice those of a screen
 _LINE = 20  # characters of a line of a wrapped name, as in page.js
 _LINE_ENDS = str.maketrans({"\u2028": "\u21b5", "\u2029": "\u00b6"})  # shown as ↵ and ¶
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 4], [1, 3])
@@ -59,16 +60,58 @@ P = ParamSpec("P")
 
 
 def draws(chart: Callable[P, Chart]) -> Callable[P, Chart]:
-    """Decorate a function that draws a chart: replace U+2028 and U+2029 in its arguments.
+    """Decorate a function that draws a chart: it needs no network, and U+2028 and U+2029 in arguments are replaced.
 
     Vega reads these separators as line ends within string literals and then draws nothing.
     """
 
     @wraps(chart)
     def drawn(*args: P.args, **options: P.kwargs) -> Chart:
-        return chart(*without_line_ends(args), **without_line_ends(options))
+        return _as_offline(chart(*without_line_ends(args), **without_line_ends(options)))
 
     return drawn
+
+
+def _as_offline(chart: Chart) -> Chart:
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _offline(kind))  # other attributes of a chart are its properties
+    return chart
+
+
+@cache
+def _offline(kind: Any) -> Any:
+    """A kind of chart that needs no network: a notebook shows it as a picture, and files of HTML contain their scripts.
+
+    By default Altair's HTML loads its scripts from a server. A renderer that the user has enabled is used.
+    """
+
+    class OfflineChart(kind):  # type: ignore[misc]
+        """A chart of Altair."""
+
+        def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+            renderers = altair().renderers
+            if renderers.active != "default":
+                return super()._repr_mimebundle_(*args, **options)
+            with renderers.enable("png", ppi=_PIXELS):  # not SVG, whose texts are cut where fonts are wider
+                return super()._repr_mimebundle_(*args, **options)
+
+        def save(self, fp: Any, format: Any = None, **options: Any) -> None:
+            """Save the chart in a format, by default that of the name of the file."""
+            if format == "html" or (format is None and str(fp).endswith(".html")):
+                options = {"inline": True} | options
+            super().save(fp, format, **options)
+
+        def __add__(self, other: Any) -> Any:
+            return _as_offline(super().__add__(other))
+
+        def __and__(self, other: Any) -> Any:
+            return _as_offline(super().__and__(other))
+
+        def __or__(self, other: Any) -> Any:
+            return _as_offline(super().__or__(other))
+
+    OfflineChart.__name__ = OfflineChart.__qualname__ = kind.__name__
+    return OfflineChart
 
 
 def without_line_ends(value: Any) -> Any:

@@ -7,7 +7,6 @@ underflows is never the input of a later step.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +18,7 @@ from tallybayes import kernels
 from tallybayes.arrays.axis import to_array
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.special import logsumexp
+from tallybayes.errors import warn
 from tallybayes.families.family import Floats
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -135,15 +135,12 @@ def normalise_log_scores(log_score: Floats) -> Floats:
     return out
 
 
-def warn_ruled_out(n_ruled_out: int, n_rows: int, *, stacklevel: int) -> None:
-    """Warn about rows that every class rules out, if there are any; stacklevel: of the caller's caller, as 3 is."""
+def warn_ruled_out(n_ruled_out: int, n_rows: int) -> None:
+    """Warn about rows that every class rules out, if there are any."""
     if n_ruled_out:
-        warnings.warn(
-            f"{n_ruled_out} of {n_rows} rows have probability zero under every class and are given the class prior; "
-            "their log_marginal is -inf. Smoothing above 0 avoids this",
-            RuledOutWarning,
-            stacklevel=stacklevel,
-        )
+        text = f"{n_ruled_out} of {n_rows} rows have probability zero under every class and are given the class prior; "
+        text += "their log_marginal is -inf. Smoothing above 0 avoids this"
+        warn(text, category=RuledOutWarning)
 
 
 def _most_probable(proba: Floats) -> NDArray[np.int64]:

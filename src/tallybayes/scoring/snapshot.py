@@ -162,9 +162,7 @@ class Snapshot:
         """Log P(class | row), (rows, classes)."""
         self.require_classes()
         result = self.log_score(data)
-        warn_ruled_out(
-            self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result), stacklevel=4
-        )
+        warn_ruled_out(self.posterior_for(calibrated).write_log_proba(result, 0, len(result)), len(result))
         return result
 
     def proba(self, data: Any, *, calibrated: bool = True, is_row: bool = False) -> Floats:
@@ -178,7 +176,7 @@ class Snapshot:
             parts = list(self.map_batches(rows, lambda columns, n: self.scorer.score_and_finish(columns, n, finish)))
             proba = self.join(part for _, (part, _) in parts)
             n_ruled_out = sum(n for _, (_, n) in parts)
-        warn_ruled_out(n_ruled_out, len(proba), stacklevel=5)  # the caller of `Model.predict` and its kind
+        warn_ruled_out(n_ruled_out, len(proba))
         return proba
 
     def log_score_of_few(self, data: Any, *, is_row: bool = False) -> Floats | None:
@@ -252,8 +250,8 @@ class Snapshot:
         unseen.warn()
 
     def unseen_categories(self) -> UnseenCategories:
-        """What collects the columns in which no value is known, batch by batch."""
-        return UnseenCategories(self._known_keys)
+        """What collects the categories that the model does not know, batch by batch."""
+        return UnseenCategories(self._known_amounts)
 
     def map_parts(
         self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None
@@ -304,11 +302,11 @@ class Snapshot:
         """One category learned in a column, or None."""
         return self.state.statistics.any_key(self.state.schema.family_of(name), name)
 
-    def _known_keys(self, name: str) -> Collection[Any]:
-        """The categories learned in a column."""
+    def _known_amounts(self, name: str) -> Mapping[Any, float]:
+        """The categories learned in a column, and how often."""
         family = self.state.schema.family_of(name)
         tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
-        return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
+        return tally.key_amounts(name) if tally is not None and tally.has_keys and name in tally.features else {}
 
     def require_classes(self) -> None:
         """Raise an error if the model has not learned any row."""

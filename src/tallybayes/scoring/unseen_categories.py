@@ -1,12 +1,20 @@
-"""Columns in which a model knows no value at all: most likely they are written in another way than when it learned.
+"""Categories that a model does not know, where they may be typing errors, or may be written in another way than before.
 
-A single unseen category is ordinary. That all values of a column are unseen, over many rows, is worth a warning: the
-column counts for nothing, without any error.
+An unseen category counts for nothing, without any error. Whether that is worth a warning depends on the column: names
+and postal codes have new values all the time. How often a new value is to be expected is estimated from the values that
+the model has learned once (Good, 1953: The population frequencies of species). A warning is given for
+
+* a column without any known value in ten rows or more, unless that was to be expected;
+* a value that is spelt like a known one, in a column in which new values are rare;
+* more new values than were to be expected, in a column in which they are rare.
 """
 
 from __future__ import annotations
 
+import difflib
 import itertools
+import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -15,60 +23,126 @@ import numpy as np
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.errors import shorten, warn
+from tallybayes.formatting import rows_of
 
 __all__ = ["LEAST_ROWS", "UnseenCategories"]
 
 LEAST_ROWS = 10  # with fewer it may be chance
-_EXAMPLES = 3  # known values that are shown
-_FIRST = 64  # rows, among which a known value is nearly always found
-_PARTS = (slice(0, _FIRST), slice(_FIRST, None))
+_EXAMPLES = 3  # values that are shown
+_RARE = 0.02  # share of new values below which they are rare
+_CHANCE = 0.01  # of so many new values: below it they are a surprise
+_CHANCE_OF_ALL = 1e-4  # that no value is known, likewise
+_ORDINARY = 0.5  # share of new values from which on it is no surprise that all are
+_KEPT = 1000  # different new values of a column that are counted by themselves
+_COMPARED = 20  # of them, the most frequent, are compared with so many known values
+_COMPARED_WITH = 1000
+_LONGEST = 100  # characters that are compared: the time grows with their square
+_NEAR = 0.75  # of difflib: 'walsk' is near 'walks' (0.8), 'dog' is not near 'dot' (0.67); other orders of letters are
 
 
 class UnseenCategories:
-    """The columns of categories without any known value so far; known: the values that the model has in a column.
+    """The new values in each column of categories; amounts: the values that the model has in a column, and how often.
 
     >>> import warnings
-    >>> found = UnseenCategories(lambda name: ["no", "yes"])
-    >>> found.add({"smokes": Codes(np.zeros(30, np.int32), ["ja"])})
+    >>> found = UnseenCategories(lambda name: {"fish": 40, "walks": 60})
+    >>> found.add({"likes": Codes(np.array([0, 0, 1], np.int32), ["fish", "fihs"])})
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     found.warn()
     >>> print(str(caught[0].message).splitlines()[0])
-    column 'smokes': no value in 30 rows is known to the model: 'ja', where it has learned 'no', 'yes'
+    column 'likes': 1 of 3 rows has a value that the model has not learned: 'fihs' (like 'fish')
     """
 
-    def __init__(self, known: Callable[[str], Collection[Any]]) -> None:
-        self._known = known
-        self._seen: set[str] = set()
-        self._rows: dict[str, int] = {}
-        self._examples: dict[str, Any] = {}
+    def __init__(self, amounts: Callable[[str], Mapping[Any, float]]) -> None:
+        self._amounts = amounts
+        self._known: dict[str, Mapping[Any, float]] = {}
+        self._rows: Counter[str] = Counter()
+        self._new: dict[str, Counter[Any]] = {}
+        self._usual: set[str] = set()  # columns in which new values are ordinary, and known ones were found
 
     def add(self, columns: Mapping[str, Column]) -> None:
         """Add the columns of a batch."""
         for name, column in columns.items():
-            if name in self._seen or not isinstance(column, Codes):
-                continue
-            known = self._known(name)
-            if not known or any(self._any_known(name, column.codes[part], column, known) for part in _PARTS):
-                self._seen.add(name)
+            if name not in self._usual and isinstance(column, Codes):
+                self._add(name, column)
 
-    def _any_known(self, name: str, codes: np.ndarray, column: Codes, known: Collection[Any]) -> bool:
-        """Whether a value of some rows is known; if none is, the rows that have one are counted."""
-        used, counts = np.unique(codes.astype(np.int64) - column.origin, return_counts=True)
-        there = (used >= 0) & (used < len(column.keys))
-        keys = [column.keys[code] for code in used[there].tolist()]
-        if any(key in known for key in keys):
-            return True
-        self._rows[name] = self._rows.get(name, 0) + int(counts[there].sum())
-        if keys:
-            self._examples.setdefault(name, keys[0])
-        return False
+    def _add(self, name: str, column: Codes) -> None:
+        if name not in self._known:
+            self._known[name] = self._amounts(name)
+        known = self._known[name]
+        if not known:  # nothing was learned yet
+            self._usual.add(name)
+            return
+        used = column.with_keys_in_use()
+        places = used.places()
+        there = places[places >= 0]
+        self._rows[name] += len(there)
+        new = [place for place, key in enumerate(used.keys) if key not in known]
+        if not new:
+            return
+        counts = np.bincount(there, minlength=len(used.keys))
+        found = self._new.setdefault(name, Counter())
+        for place in new:
+            if counts[place]:
+                key = used.keys[place]
+                found[key if key in found or len(found) < _KEPT else None] += int(counts[place])
+        if found.total() < self._rows[name] and _share_of_new(known) >= _RARE:
+            self._usual.add(name)
 
     def warn(self) -> None:
-        """Warn of the columns without a known value in any batch."""
-        for name, n in self._rows.items():
-            if name not in self._seen and n >= LEAST_ROWS:
-                learned = ", ".join(shorten(key) for key in sort_keys(itertools.islice(self._known(name), _EXAMPLES)))
-                text = f"no value in {n:,} rows is known to the model: {self._examples[name]!r}, where it has learned"
-                hint = "write the values as in the data that the model has learned"
-                warn(f"{text} {learned}", column=name, hint=hint)
+        """Warn of what may be a mistake, once for each column."""
+        for name, new in self._new.items():
+            known, n, n_rows = self._known[name], new.total(), self._rows[name]
+            if name in self._usual or not n:
+                continue
+            share = _share_of_new(known)
+            if n == n_rows and n >= LEAST_ROWS:
+                if share < _ORDINARY and n * math.log(share) < math.log(_CHANCE_OF_ALL):
+                    learned = ", ".join(map(shorten, sort_keys(itertools.islice(known, _EXAMPLES))))
+                    text = f"no value in {n:,} rows is known to the model: {next(iter(new))!r}, where it has learned"
+                    hint = "write the values as in the data that the model has learned"
+                    warn(f"{text} {learned}", column=name, hint=hint)
+            elif share < _RARE:
+                near = _spelt_alike(new, known)
+                if near or _is_surprise(n, n_rows, share):
+                    self._warn_of(name, new, near)
+
+    def _warn_of(self, name: str, new: Counter[Any], near: Mapping[Any, str]) -> None:
+        n, n_rows = new.total(), self._rows[name]
+        ordered = [*near, *(key for key, _ in new.most_common() if key is not None and key not in near)]
+        shown = [shorten(key) + (f" (like {shorten(near[key])})" if key in near else "") for key in ordered[:_EXAMPLES]]
+        more = f" and {len(new) - len(shown):,} more" if len(new) > len(shown) else ""
+        has = "has a value" if n == 1 else "have a value"
+        text = f"{n:,} of {rows_of(n_rows)} {has} that the model has not learned: {', '.join(shown)}{more}"
+        warn(text, column=name, hint="it counts as unseen; correct the spelling, or let the model learn such rows")
+
+
+def _share_of_new(known: Mapping[Any, float]) -> float:
+    """The share of new values that is to be expected in new rows: that of values which were learned once."""
+    once = sum(amount <= 1 for amount in known.values())
+    return (once + 0.5) / (sum(known.values()) + 1)
+
+
+def _is_surprise(n: int, n_rows: int, share: float) -> bool:
+    """Whether so many new values among some rows are more than was to be expected: Chernoff's bound for Poisson."""
+    mean = n_rows * share
+    return n > mean and -mean + n * (1 + math.log(mean / n)) < math.log(_CHANCE)
+
+
+def _spelt_alike(new: Counter[Any], known: Mapping[Any, float]) -> dict[Any, str]:
+    """New values that are nearly spelt like a known one, and that; values with digits are codes, not words.
+
+    >>> _spelt_alike(Counter({"Wlaks": 1, "bird": 1, "A13": 2}), {"walks": 9.0, "A12": 5.0})
+    {'Wlaks': 'walks'}
+    """
+    texts: Collection[str] = [key for key in itertools.islice(known, _COMPARED_WITH) if isinstance(key, str)]
+    by_lower = {text.lower().strip(): text for text in texts if not any(map(str.isdigit, text))}
+    by_letters = {"".join(sorted(text)): text for text in by_lower}
+    result = {}
+    for key, _ in new.most_common(_COMPARED):
+        if isinstance(key, str) and not any(map(str.isdigit, key)):
+            text = key.lower().strip()[:_LONGEST]
+            near = [by_letters[letters]] if (letters := "".join(sorted(text))) in by_letters else []
+            if near := near or difflib.get_close_matches(text, by_lower, n=1, cutoff=_NEAR):
+                result[key] = by_lower[near[0]]
+    return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
 from tallybayes.columns.readers.cell_input import CellInput
-from tallybayes.errors import DataWarning, ForgetError
+from tallybayes.errors import ForgetError, warn
 from tallybayes.families.temperature import temper_scores
 from tallybayes.state.column_weights import FARTHEST, ColumnWeights, ValueCorrection
 from tallybayes.state.model_state import ModelState
@@ -48,7 +47,7 @@ def select_weights(
     try:
         prepared = WeightFit.of(state, sample, of_rows=of_rows)
     except ForgetError as error:  # sampled rows that the state does not have
-        warnings.warn(f"no column weights were fitted: {error.args[0]}", DataWarning, stacklevel=2)
+        warn(f"no column weights were fitted: {error.args[0]}")
         return None
     if prepared is None:
         return None
