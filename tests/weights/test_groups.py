@@ -189,3 +189,29 @@ def test_comparison_keeps_groups_together():
     alone = tb.compare(rows.drop(columns="host"), "label", folds=3, sizes=[200])
     grouped = tb.compare(rows, "label", folds=3, sizes=[200], group="host")
     assert grouped.rows[0]["log_loss"] > alone.rows[0]["log_loss"] + 0.05
+
+
+def large_groups(n_groups, size, seed, start=0):
+    """Groups with a label: numbers and a place that tell the group, and one number that tells a little of the label."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), size)
+    label = rng.integers(0, 2, n_groups)
+    rows = {f"x{j}": rng.normal(size=n_groups)[group] + rng.normal(size=len(group)) / 3 for j in range(5)}
+    rows |= {"good": (rng.normal(size=n_groups) + label)[group] + rng.normal(size=len(group))}
+    rows |= {"place": rng.integers(0, 10**6, n_groups)[group].astype(str)}
+    return pd.DataFrame(rows | {"g": group + start, "y": np.where(label, "yes", "no")[group]})
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # the place is a possible leak
+def test_large_groups_are_cut_and_do_not_help_to_score_themselves():
+    rows, new = large_groups(50, 300, 3), large_groups(300, 4, 4, start=1000)
+    alone, grouped = (tb.fit(rows, "y", ignore=["g"]), tb.fit(rows, "y", group="g"))
+    figures = [tb.evaluate(model, new) for model in (alone, grouped)]
+    assert figures[1].log_loss < figures[0].log_loss - 0.05
+    assert figures[1].log_loss < figures[1].prior_log_loss + 0.05
+    assert grouped.column_weights.fitted_on == 50 * 60
+    plan = engines.plan_fit(rows, "y", group="g")
+    parts = [engines.partial([rows[start::3]], plan.to_bytes()) for start in range(3)]
+    assert engines.fitted(plan, engines.combine(*parts)).column_weights == grouped.column_weights
+    tuned = tb.tune(rows, "y", group="g")
+    assert tb.evaluate(tuned.model, new).log_loss < figures[1].prior_log_loss + 0.1

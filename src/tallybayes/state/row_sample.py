@@ -3,11 +3,8 @@
 It holds the different rows with the smallest signatures and hashes (`row_hash.py`), each with the number of times it
 occurred; of a rare class more than its share, up to half of what it would have if all classes were equally frequent.
 So the sample does not depend on the order of the rows or on batches, and samples can be merged. Near-copied texts have
-equal signatures: they come into the sample together, though only a limited number of each letter. The sample lives only
-while a model is fitted: nothing of it is kept in the model.
-
-Where the rows have groups, these take the place of near-copied texts: groups come into the sample as a whole, except
-for large ones (`_LETTERS`).
+equal signatures, as have the rows of a group: they come into the sample together, though only a limited number of each.
+The sample lives only while a model is fitted: nothing of it is kept in the model.
 
 Two rows are the same if their encoded values are, not if their hashes are. Rows that differ in spite of equal hashes
 are not used: their hash stays in the sample, with a count of 0.
@@ -34,12 +31,18 @@ from tallybayes.tables.table import Table, concatenate_tables
 
 __all__ = ["RowSample", "SampledRows"]
 
+Numbers = NDArray[np.int64]
+
 _LEAST = 300  # rows, however many columns there are
 _CELLS = 2**22  # of the sample
 _MOST = 2.0**40  # counts of rows stay exact
 _TOKENS = 400_000  # of the texts and bags of a sample: a long text takes as long as many short ones
 _AT_ONCE = 2**15  # rows hashed at a time, by one thread
 _LETTERS = 20  # different letters that a full sample has at least: rows of one signature may be one in so many
+_GROUPS = 200  # the same for groups
+_CUT = (
+    0.1  # of the sampled rows: if so many are of groups that are too large, the sums of all rows hold too much of them
+)
 _UNBOUNDED = np.uint64(2**64 - 1)
 _WIDER = 4  # times as many rows are looked at where too few of them are different
 
@@ -58,12 +61,13 @@ class SampledRows:
 
     hashes: Hashes
     signatures: Hashes
-    counts: NDArray[np.int64]
+    counts: Numbers
     labels: list[Any]
     weights: NDArray[np.float64]
-    n_tokens: NDArray[np.int64]
+    n_tokens: Numbers
     cells: Table
-    places: NDArray[np.int64] | None = None
+    places: Numbers | None = None
+    letters: int = _LETTERS  # of a full sample, at least
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -73,23 +77,30 @@ class SampledRows:
         """The cells of the rows."""
         return self.cells if self.places is None else self.cells.take(self.places)
 
+    @property
+    def has_cut_groups(self) -> bool:
+        """Whether many rows are of groups with as many rows as the sample, which may have had more, may have of one."""
+        sizes = np.unique(self.signatures, return_counts=True)[1]
+        is_cut = sizes * self.letters >= len(self)
+        return bool(sizes[is_cut & (sizes == sizes.max(initial=0))].sum() > _CUT * len(self))
+
     def with_own_cells(self) -> SampledRows:
         """The same rows, without the table that their cells are in."""
         return self if self.places is None else replace(self, cells=self.table, places=None)
 
-    def take(self, rows: NDArray[np.int64]) -> SampledRows:
+    def take(self, rows: Numbers) -> SampledRows:
         """Some of the rows."""
         labels = [self.labels[i] for i in rows.tolist()]
         arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
         places = rows if self.places is None else self.places[rows]
-        return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.cells, places)
+        return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.cells, places, self.letters)
 
     def select(self, limit: int, if_rare: int = 0) -> SampledRows:
         """The rows of a sample of `limit` rows: those of rare classes take the place of the last others.
 
         if_rare: the limit where a class is rare, if it is larger.
         """
-        selection = _SampleSelection(self.signatures, _number_labels(self.labels), self.n_tokens, limit)
+        selection = _SampleSelection(self.signatures, _number_labels(self.labels), self.n_tokens, limit, self.letters)
         if if_rare > limit and selection.has_rare_class:
             return self.select(if_rare)
         kept = selection.within_limit()
@@ -110,7 +121,9 @@ class SampledRows:
         order = _order(whole.hashes, whole.signatures)
         first = order[_is_first(whole.hashes[order])]
         labels = _number_labels([whole.labels[i] for i in first.tolist()])
-        kept = first[_SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
+        kept = first[
+            _SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit, whole.letters).kept
+        ]
         order = order[np.isin(whole.hashes[order], whole.hashes[kept])]
         return whole.take(order)._unite_equal_rows(schema)
 
@@ -121,9 +134,8 @@ class SampledRows:
             np.concatenate([getattr(part, name) for part in parts]) for name in names
         )
         labels = [label for part in parts for label in part.labels]
-        return cls(
-            hashes, signatures, counts, labels, weights, tokens, concatenate_tables([part.table for part in parts])
-        )
+        cells = concatenate_tables([part.table for part in parts])
+        return cls(hashes, signatures, counts, labels, weights, tokens, cells, letters=parts[0].letters)
 
     def _unite_equal_rows(self, schema: Schema | None) -> SampledRows:
         """Rows with equal hashes as one row, whose count is 0 if they differ.
@@ -153,14 +165,16 @@ class _SampleSelection:
     What is kept of a part of the rows contains all that is kept of it among all rows: so samples can be merged.
     """
 
-    def __init__(self, signatures: Hashes, codes: NDArray[np.int64], n_tokens: NDArray[np.int64], limit: int) -> None:
+    def __init__(
+        self, signatures: Hashes, codes: Numbers, n_tokens: Numbers, limit: int, letters: int = _LETTERS
+    ) -> None:
         self._signatures, self._codes = signatures, codes
         self.has_rare_class = self._is_full = False  # full: whether other rows can be in the place of those kept
         n, n_classes = len(signatures), int(codes.max(initial=0)) + 1
         if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
             self.kept = self._base = np.arange(n)
             return
-        of_letter = max(limit // _LETTERS, 1)
+        of_letter = max(limit // letters, 1)
         allowed = np.flatnonzero(_number_repeats(signatures) < of_letter)
         within = int(np.searchsorted(np.cumsum(n_tokens[allowed]), _TOKENS, side="right"))
         self._base = allowed[: min(limit, max(_LEAST, within))]
@@ -182,7 +196,7 @@ class _SampleSelection:
         in_base, in_all = (np.bincount(codes[rows], minlength=n_classes) for rows in (self._base, self.kept))
         self.has_rare_class = bool(((in_base < most_rare / _RARE_PART) & (in_base < in_all)).any())
 
-    def within_limit(self) -> NDArray[np.int64]:
+    def within_limit(self) -> Numbers:
         """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
         too_many = len(self.kept) - len(self._base)
         if too_many <= 0:
@@ -233,7 +247,8 @@ class RowSample:
             return
         hashes, signatures = _hash_rows(RowHashes(batch, keys, own_weights), len(codes))
         bounds = np.array([self._bounds.get(key, _UNBOUNDED) for key in keys], np.uint64)
-        rows, group = self._draw(batch, hashes, signatures, counted, bounds)
+        letters = _LETTERS if batch.groups is None else _GROUPS
+        rows, group = self._draw(batch, hashes, signatures, counted, bounds, letters)
         counts = np.bincount(group, weights=None if copies is None else copies[rows]).astype(np.int64)
         columns: list[Column] = [*batch.columns.values(), *batch.sources.values(), Codes(codes, keys)]
         columns += [] if own_weights is None else [Reals(own_weights)]
@@ -248,13 +263,13 @@ class RowSample:
         tokens = _n_tokens(batch, first)
         self._parts = [part.with_own_cells() for part in self._parts]  # at most one part refers to a whole batch
         self._parts.append(
-            SampledRows(hashes[first], signatures[first], counts, labels, own_weights, tokens, cells, first)
+            SampledRows(hashes[first], signatures[first], counts, labels, own_weights, tokens, cells, first, letters)
         )
         self._shrink()
 
     def _draw(
-        self, batch: Batch, hashes: Hashes, signatures: Hashes, counted: Booleans, bounds: Hashes
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        self, batch: Batch, hashes: Hashes, signatures: Hashes, counted: Booleans, bounds: Hashes, letters: int
+    ) -> tuple[Numbers, Numbers]:
         """All copies of the rows that can be in the sample, in order, and the number of each among the different rows.
 
         bounds: by class, of the rows before. Rows are looked for among as few as will do if most rows are different,
@@ -268,7 +283,7 @@ class RowSample:
             is_first = _is_first(hashes[rows])
             first = rows[is_first]
             tokens = _n_tokens(batch, first)
-            selection = _SampleSelection(signatures[first], codes[first].astype(np.int64), tokens, self._kept)
+            selection = _SampleSelection(signatures[first], codes[first].astype(np.int64), tokens, self._kept, letters)
             if ((selection.bounds(len(bounds)) <= within) | (within == bounds)).all():
                 break
             is_repetitive = 2 * len(first) < len(rows)  # then hardly a part of the rows will do
@@ -293,6 +308,8 @@ class RowSample:
     def restore(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
         """The sample that kept these rows, encoded by a schema, and had these limits."""
         result = cls(limits[0], if_rare=limits[1])
+        has_groups = schema is not None and schema.group is not None
+        rows = replace(rows, letters=_GROUPS) if rows is not None and has_groups else rows
         result._parts, result._schema = [] if rows is None else [rows], schema
         return result
 
@@ -318,7 +335,9 @@ class RowSample:
         if sum(map(len, self._parts)) > 2 * self._kept or n_tokens > 2 * _TOKENS:
             self._parts = [rows := SampledRows.join(self._parts, self._kept, self._schema)]
             labels = list(dict.fromkeys(rows.labels))
-            selection = _SampleSelection(rows.signatures, _number_labels(rows.labels), rows.n_tokens, self._kept)
+            selection = _SampleSelection(
+                rows.signatures, _number_labels(rows.labels), rows.n_tokens, self._kept, rows.letters
+            )
             self._bounds |= dict(zip(labels, selection.bounds(len(labels)), strict=True))
 
 
@@ -327,7 +346,7 @@ def _is_first(hashes: Hashes) -> Booleans:
     return np.append(np.ones(min(len(hashes), 1), bool), hashes[1:] != hashes[:-1])
 
 
-def _number_repeats(*arrays: NDArray[Any]) -> NDArray[np.int64]:
+def _number_repeats(*arrays: NDArray[Any]) -> Numbers:
     """The number of each row among the neighbouring rows that are equal in these arrays: 0 for the first of them.
 
     >>> _number_repeats(np.array([3, 3, 3, 7, 3])).tolist()
@@ -338,19 +357,19 @@ def _number_repeats(*arrays: NDArray[Any]) -> NDArray[np.int64]:
     return np.arange(len(arrays[0])) - np.repeat(start, np.diff(np.append(start, len(arrays[0]))))
 
 
-def _order(hashes: Hashes, signatures: Hashes) -> NDArray[np.int64]:
+def _order(hashes: Hashes, signatures: Hashes) -> Numbers:
     """Rows in order of their signatures and hashes, which are the same where no row has a long text."""
     is_same = np.array_equal(hashes, signatures)
     return np.argsort(hashes, kind="stable") if is_same else np.lexsort((hashes, signatures))
 
 
-def _number_labels(labels: Sequence[Any]) -> NDArray[np.int64]:
+def _number_labels(labels: Sequence[Any]) -> Numbers:
     """The number of each label, in the order in which they come."""
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
     return np.array([number[label] for label in labels], np.int64)
 
 
-def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _n_tokens(batch: Batch, rows: Numbers) -> Numbers:
     """The tokens of rows in all columns of texts and bags."""
     result = np.zeros(len(rows), np.int64)
     for column in batch.columns.values():

@@ -78,7 +78,7 @@ class JudgedRows:
         """Some lines of the evidence of a sample."""
         divided, rows = base.held_out.rows, base.held_out.rows.rows
         share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
-        facts = base.lines.codes[at], np.asarray(base.lines.weights[at]), divided.copies[at], divided.row[at]
+        facts = base.lines.codes[at], np.asarray(base.held_out.weights[at]), divided.copies[at], divided.row[at]
         group = None if base.state.schema.group is None else np.unique(rows.signatures, return_inverse=True)[1]
         return cls(at, *facts, min(share, 1.0), group=group)
 

@@ -4,6 +4,9 @@ A model is a sum, so the model without some rows is the model minus these rows. 
 folds; the sums of a fold are subtracted from the total, everything is derived anew from what is left, with every choice
 that depends on the data (strengths by evidence, buckets of histograms), and the rows of the fold are scored. So the
 evidence is that of new rows, except that the variant of a text is kept.
+
+Of large groups of rows only some are in the sample, and the others would stay in the total: then the sums are those of
+the sample alone.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import column_hashes
 from tallybayes.state.row_sample import SampledRows
+from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.weights.weight_fit import greatest
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
@@ -74,16 +78,17 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     rows = rows.select(max(_LEAST_ROWS, _MOST_ENTRIES // size))
     in_all = np.array([state.class_counts[label] for label in classes], np.float64)
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
-    share = float((sampled / in_all).max())  # no class loses more with a fold
+    alone = state.schema.group is not None and sampled.sum() < in_all.sum() and rows.has_cut_groups
+    share = 1.0 if alone else float((sampled / in_all).max())  # no class loses more with a fold
     has_text = any(family.has_arbitrary_scale for family in state.schema.families.values())
     is_rare = share > _RARE * float(sampled.sum() / in_all.sum())
     at_most = _SMALL_PART if has_text and is_rare else _PART
     n_folds = _LEAST_FOLDS if len(names) > _MANY_COLUMNS else max(_LEAST_FOLDS, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
-    divided = _divide_rows(rows, classes, n_folds)
+    divided = _divide_rows(rows, classes, n_folds, alone=alone)
     while len(divided) * size > 2 * _MOST_ENTRIES and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-        divided = _divide_rows(rows, classes, n_folds)
+        divided = _divide_rows(rows, classes, n_folds, alone=alone)
     n = len(divided)
     is_sum = n * size > 2 * _MOST_ENTRIES or len(names) >= n
     gaps = () if is_sum else gaps
@@ -123,6 +128,7 @@ class DividedRows:
     fold: NDArray[np.int64]
     copies: NDArray[np.int64]
     codes: Codes32  # of the class of each line
+    alone: bool = False  # whether scores are by the sums of these rows alone, not of all rows of a state
 
     def __len__(self) -> int:
         return len(self.row)
@@ -134,6 +140,7 @@ class DividedRows:
 
     def scorers(self, state: ModelState) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
+        state = self._with_own_sums(state)
         is_limited = any(tally.is_limited for tally in state.statistics.blocks.values())
         learned = _columns_to_learn(state, self.rows, {} if is_limited else _lexicons(state))
         encoded = Snapshot(state).encode(self.rows.table) if is_limited else learned
@@ -147,7 +154,20 @@ class DividedRows:
                 yield lines, Scorer.of(self._without(state, learned, lines))
 
     def _without(self, state: ModelState, learned: dict[str, Column], lines: NDArray[np.int64]) -> ModelState:
-        """The state without the rows of some lines, subtracted exactly.
+        """The state without the rows of some lines, subtracted exactly."""
+        batch = self._batch(learned, lines)
+        return replace(state, statistics=state.statistics.without(batch, self.classes, state.schema))
+
+    def _with_own_sums(self, state: ModelState) -> ModelState:
+        """The state, or if the rows are to stand alone, with their sums."""
+        if not self.alone:
+            return state
+        batch = self._batch(_columns_to_learn(state, self.rows, {}), np.arange(len(self)))
+        statistics = SufficientStatistics.observe(batch, self.classes, self.classes, state.schema)
+        return replace(state, statistics=statistics)
+
+    def _batch(self, learned: dict[str, Column], lines: NDArray[np.int64]) -> Batch:
+        """The rows of some lines.
 
         Copies are one row with a multiple of its weight, or several rows where that product would be rounded.
         """
@@ -160,14 +180,13 @@ class DividedRows:
         rows, codes, weights = self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, of_one_copy)[at]
         columns = {name: column.take(rows) for name, column in learned.items()}
         labels = Labels(self.classes, codes, np.bincount(codes, minlength=len(self.classes)))
-        batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
-        return replace(state, statistics=state.statistics.without(batch, self.classes, state.schema))
+        return Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
 
     def evidence(self, state: ModelState) -> tuple[tuple[str, ...], Floats]:
         """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
         names = tuple(sorted(state.schema.families))
         result = np.zeros((len(names), len(self), len(self.classes)))
-        state = _without_fits(state, ())
+        state = self._with_own_sums(_without_fits(state, ()))
         if (by_short_cut := self._by_short_cut(state)) is not None:
             for name, part in by_short_cut.items():
                 result[names.index(name)] = _bound_evidence(part)
@@ -233,7 +252,7 @@ def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     return rows.take(np.lexsort((result, np.where(rows.signatures != rows.hashes, least[letter], result))))
 
 
-def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> DividedRows:
+def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int, *, alone: bool) -> DividedRows:
     """The copies of the rows dealt to the folds in turn, class by class in their order.
 
     Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
@@ -254,7 +273,7 @@ def _divide_rows(rows: SampledRows, classes: list[Any], n_folds: int) -> Divided
     copies = np.where(is_text[:, None], copies[first] * counts[:, None], copies)
     number, row = np.nonzero(copies[:, order].T)  # fold after fold
     fold = order[number]
-    return DividedRows(rows, classes, n_folds, row, fold, copies[row, fold], codes[row])
+    return DividedRows(rows, classes, n_folds, row, fold, copies[row, fold], codes[row], alone)
 
 
 def _lexicons(state: ModelState) -> dict[str, Any]:

@@ -109,7 +109,8 @@ class WeightFit:
         columns = zip(held_out.names, foldable, strict=True)
         names = [name for name, is_foldable in columns if is_foldable and kind == "per class"]
         trends, values = _trends(held_out, names)
-        facts = held_out.codes, held_out.weights, is_shared, values
+        weights = held_out.weights / _design_effect(state, held_out)
+        facts = held_out.codes, weights, is_shared, values
         lines = EvidenceLines(held_out.log_prior, evidence, *facts, class_factors=held_out.class_factors)
         return cls(state, held_out, kind, lines, scales, trends)
 
@@ -165,6 +166,32 @@ class WeightFit:
                     result.get(cell_input.column, ValueCorrection()), cells=cell_input, table=lines
                 )
         return dict(sorted(result.items()))
+
+
+def _design_effect(state: ModelState, held_out: HeldOutEvidence) -> float:
+    """How many rows tell as much about weights as one independent row: 1 where rows have no groups.
+
+    That is 1 + (mean size of a group - 1) times the intraclass correlation of the label (Kish, Survey Sampling, 1965).
+    Without it weights are hardly shrunk, however few groups there are: on new ones of 60 groups of 1,000 rows the log
+    loss was .717 instead of .683.
+    """
+    rows, weights = held_out.rows, held_out.weights
+    if state.schema.group is None:
+        return 1.0
+    group = np.unique(rows.rows.signatures, return_inverse=True)[1][rows.row]
+    n_classes = len(state.classes)
+    cells = np.bincount(group * n_classes + held_out.codes, weights, minlength=(group.max() + 1) * n_classes)
+    cells = cells.reshape(-1, n_classes)
+    sizes, total = cells.sum(axis=1), weights.sum()
+    mean_size = float((sizes**2).sum() / total)  # of the group of a row
+    chance = float(((cells.sum(axis=0) / total) ** 2).sum())
+    squares = np.bincount(group, weights**2, minlength=len(sizes))
+    pairs = float((sizes**2 - squares).sum())
+    if pairs <= 0 or chance >= 1:
+        return 1.0
+    same = float(((cells**2).sum(axis=1) - squares).sum()) / pairs
+    agreement = min(max((same - chance) / (1 - chance), 0.0), 1.0)
+    return max(1.0, 1.0 + (mean_size - 1.0) * agreement)
 
 
 def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
