@@ -191,6 +191,8 @@ class Files(Source):
         if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
             return False
         n_first, cells, rows = self.head().n_rows, list[Any](), list[Any]()
+        if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
+            return False
         for table in self.batches(dict.fromkeys(form.expressions)):
             here = pa.table({name: _as_text(table, name) for name in form.expressions})
             below = here.slice(n_first)
