@@ -92,8 +92,11 @@ def test_comments_in_files_of_other_encodings():
             "größe": [1],
             "y": ["p"],
         }
+    path = file_with(b"a,y\n#\n" + b"x,p\n" * 20_000 + b"caf\xe9,q\n")
     with pytest.raises(DataError, match=r"line 20003: the text is not in utf-8"):
-        tb.fit(read(file_with(b"a,y\n#\n" + b"x,p\n" * 20_000 + b"caf\xe9,q\n"), comment="#"), label="y")
+        tb.fit(read(path, comment="#", encoding="utf-8"), label="y")
+    with pytest.warns(DataWarning, match="1 line is not in UTF-8"):
+        assert tb.fit(read(path, comment="#"), label="y").class_counts == {"p": 20_000, "q": 1}
 
 
 def test_lines_before_the_table_are_skipped():

@@ -102,7 +102,7 @@ def test_a_folder_of_tables_is_refused_with_a_hint(tmp_path):
 def test_a_file_that_is_no_text_is_a_bad_row(post):
     written(post / "spam" / "picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
     written(post / "ham" / "cut.txt.gz", gzip.compress(os.urandom(3000))[:2000])
-    with pytest.raises(FileError, match=r"post/ham/cut\.txt\.gz.*cannot be read(.|\n)*hint: .*--skip-bad"):
+    with pytest.raises(FileError, match=r"post/ham/cut\.txt\.gz.*cannot be decompressed(.|\n)*hint: .*--skip-bad"):
         tb.fit(post, label="label")
     (post / "ham" / "cut.txt.gz").unlink()
     with pytest.raises(DataError, match=r"post/spam/picture\.png: expected a file of text, got (.|\n)*--skip-bad"):

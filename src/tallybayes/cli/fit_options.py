@@ -77,9 +77,9 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     from tallybayes.columns.readers.date_reader import part_name
     from tallybayes.errors import NONE, ParameterError, shorten
 
-    source.look_for([label])
+    source.look_for(["label" if label is None else label])
     columns = list(source.head().columns)
-    if label is None and values["schema"] is None:
+    if label is None and values["schema"] is None and not (source.head().holds_documents and "label" in columns):
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     apart = (sample_weight, label_column(label or "", columns)[0])

@@ -112,7 +112,8 @@ class Files(Source):
         """The files, opened by their formats."""
         if self._formats is None:
             found = (_format(path, self.options) for path in self.paths)
-            self._formats = combined(form.with_header(self._names) for form in found)
+            named = (form.with_header(self._names) for form in found)
+            self._formats = combined(named, labelled="label" in self._names)
             for form in self._formats:
                 self._say(form)
         return self._formats
@@ -126,6 +127,9 @@ class Files(Source):
         ]
         if wanted == self._names:
             return
+        are_documents = self._formats is not None and isinstance(self._formats[0], DocumentFiles)
+        if are_documents and ("label" in wanted) != ("label" in self._names):
+            self._formats = self._head = None
         self._names = wanted
         if self._formats is not None and any(form.with_header(wanted) is not form for form in self._formats):
             self._formats = self._head = None
@@ -187,6 +191,8 @@ class Files(Source):
         if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
             return False
         n_first, cells, rows = self.head().n_rows, list[Any](), list[Any]()
+        if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
+            return False
         for table in self.batches(dict.fromkeys(form.expressions)):
             here = pa.table({name: _as_text(table, name) for name in form.expressions})
             below = here.slice(n_first)

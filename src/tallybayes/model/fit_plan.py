@@ -44,6 +44,7 @@ from tallybayes.tables.table import Raw, Table, concatenate_tables
 
 __all__ = ["Plan"]
 
+_FOLDER = "label"  # the column of documents that has the name of their folder
 _NAME = "all columns"  # of the derived column
 _ROWS = 20_000  # from which cells are cut
 _KINDS = (Reals, Flags, Codes)
@@ -83,10 +84,10 @@ class Plan:
         if columns["group"] is None and known is not None:
             columns["group"] = known.group
         source.missing = known.missing if known is not None and source.missing is None else source.missing
-        source.look_for([label if label is not None or known is None else known.label])
+        source.look_for([label, None if known is None else known.label, *([_FOLDER] if label is None else [])])
+        label, sample_weight = _names(label, sample_weight, known, source.head())
         if known is None and settings.infer == "data":
             source.missing = find_sign_values(source.head(), source.missing, label)
-        label, sample_weight = _names(label, sample_weight, known, source.head())
         tell_doubts(source.head().doubts)
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
@@ -130,6 +131,8 @@ def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -
     if schema is not None:
         label = schema.label if label is None else label
         sample_weight = schema.weight if sample_weight is None else sample_weight
+    if label is None and head.holds_documents and _FOLDER in head.columns:
+        label = _FOLDER
     if label is None:
         raise ParameterError("label, the name of a column or an array of labels", got=None)
     if isinstance(label, (int, float)) and str(label) in head.columns:

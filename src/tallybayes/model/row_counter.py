@@ -43,7 +43,7 @@ class RowCounter:
             if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
                 raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
             source.missing = self.rows.schema.missing if source.missing is None else source.missing
-            source.look_for(self.rows.schema.columns if self.rows.schema.columns else [label])
+            source.look_for([*self.rows.schema.columns, label])
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
         for batch in source.batches(columns):

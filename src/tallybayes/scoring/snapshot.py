@@ -114,7 +114,7 @@ class Snapshot:
         source = to_source(data)
         schema = self.state.schema
         source.missing = schema.missing if source.missing is None else source.missing
-        source.look_for(schema.columns)
+        source.look_for([*schema.columns, label])
         self._check_names(source.head().with_names(self.state.schema.columns).columns)
         if isinstance(source, TableSource):
             tables = source.batches()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 
 from tallybayes.errors import Described, FileError
@@ -25,7 +26,7 @@ _KINDS = (  # patterns of the first bytes
     (rb"\s*<\?xml", "an XML document"),
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_SHARE = 0.01  # of control characters; text has next to none
+_FEW, _SHARE = 8, 0.02  # control characters that text may have, and their share
 
 
 def check_text(start: bytes, name: str) -> None:
@@ -38,9 +39,9 @@ def check_text(start: bytes, name: str) -> None:
     """
     kind = next((kind for pattern, kind in _KINDS if re.match(pattern, start)), None)
     hint = None
-    is_binary = len(_CONTROL.findall(start)) > _SHARE * len(start)
+    is_binary = len(_CONTROL.findall(start)) > max(_SHARE * len(start), _FEW)
     if kind is None and is_binary and (encoding := _wide_encoding(start)) is not None:
-        if len(start) and start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return
         kind, hint = f"text in {encoding} without a mark", f"encoding='{encoding}' (--encoding {encoding})"
     if kind is not None:

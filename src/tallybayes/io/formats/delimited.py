@@ -96,9 +96,15 @@ class Delimited(DuckDBFormat):
         return form
 
     def reconsider(self, error: TallyError) -> Self | None:
-        """The file read without quotes, if a quote is never closed and all lines fit without."""
+        """The file read without quotes, if a quote seems to be a sign of the text and all lines fit without quotes.
+
+        In a line with commas an odd number of quotes is more likely a cell that is cut off.
+        """
         file, options = self._given
-        if not isinstance(error, UnusualQuoteError) or options.quote is not None or not self.text.fits_without_quotes():
+        if not isinstance(error, UnusualQuoteError) or options.quote is not None:
+            return None
+        is_cut = self.delimiter == "," and str(error.got).count(str(self.text.dialect.quote)) % 2 == 1
+        if is_cut or not self.text.fits_without_quotes():
             return None
         form = type(self)(file, replace(options, quote="none"))
         text = f"quotes are read as signs like any other, because of line {error.line}: {shorten(error.got)}"

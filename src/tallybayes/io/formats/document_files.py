@@ -11,7 +11,11 @@ The label of a file in a folder is the folder that it is in:
     mail/ham/old/2.eml   the label ham: the first folder below the given one
     mail/3.txt           no label; it can be predicted
 
-Names that begin with a dot are skipped. A folder that contains tables is an error, since the tables are probably meant.
+Names that begin with a dot are skipped. In a Maildir (a folder with `cur` and `new`) only the mails in these are read;
+its own label is INBOX, and its folders, which begin with a dot (`.Junk`), have theirs without it. Where several
+mailboxes or folders are given and no folder tells a label, their names are the labels: ham.mbox, spam.mbox.
+
+A folder that contains tables is an error, since the tables are probably meant.
 Several files are read as one table, so that the families of columns are not inferred from a single row. A file that is
 not text is a bad row.
 """
@@ -24,7 +28,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +50,7 @@ KINDS = ("text", "mail", "mbox")
 
 _ENDINGS = {".eml": "mail", ".mbox": "mbox", ".mbx": "mbox"}
 _TEXTS = (".txt", ".text", ".md", ".html", ".htm", ".csv")  # never a mail, whatever the first lines look like
+_MAILDIR = ("cur", "new")  # the folders of a Maildir that hold mails
 _START = 2**12  # bytes from which the kind is detected
 _BATCH_ROWS, _BATCH_BYTES = 4096, 2**26  # whichever is reached first, so that memory is bounded
 _HEAD_BYTES = 2**26  # the same for the first rows
@@ -76,9 +81,14 @@ class _Row:
 
 
 class DocumentFiles(FileFormat):
-    """Documents in groups, read in order; the first rows are taken from all groups."""
+    """Documents in groups, read in order; the first rows are taken from all groups.
+
+    tells_labels: whether folders say what the labels are; own_label: what its name says otherwise.
+    """
 
     kind = "documents"
+    tells_labels = False
+    own_label = ""
 
     def __init__(
         self,
@@ -99,7 +109,11 @@ class DocumentFiles(FileFormat):
     def of(cls, disk: InputFile, reading: ReadOptions) -> DocumentFiles:
         """One file."""
         name = cleaned(disk.name)
-        return cls(name, [[Document(disk.path, name, name)]], reading, size=disk.size)
+        form = cls(name, [[Document(disk.path, name, name)]], reading, size=disk.size)
+        is_mailbox = (reading.format or document_kind(disk.name, disk.start(_START))) == "mbox"
+        label = os.path.basename(name).split(".")[0] if is_mailbox else os.path.basename(os.path.dirname(name))
+        form.own_label = "" if disk.path != disk.name else label
+        return form
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, taken from all groups; they determine the columns."""
@@ -177,48 +191,99 @@ class Folder(DocumentFiles):
     kind = "folder"
 
     def __init__(self, path: str, reading: ReadOptions) -> None:
+        labels = [entry.name for entry in _entries(path) if entry.is_dir()]
+        groups = _mail_folders(path) if _is_maildir(path) else [_Group(path, label) for label in (*labels, None)]
         size, n_files, tables = 0, 0, None
-        for file in _files(path):
+        for file in (document.path for group in groups for document in group):
             with contextlib.suppress(OSError):  # deleted meanwhile: an error when it is read
-                size += os.stat(os.path.join(path, file)).st_size
+                size += os.stat(file).st_size
             n_files += 1
             if tables is None and (ending := _TABLE.search(file)):
-                tables = os.path.join("**" if os.path.dirname(file) else "", f"*{ending[0]}")
+                below = os.path.dirname(os.path.relpath(file, path))
+                tables = os.path.join("**" if below else "", f"*{ending[0]}")
         if reading.format not in (None, *KINDS) or (reading.format is None and tables is not None):
             place = os.path.join(path, tables or "*")
             hint = f"{place} reads what is in it; format= (--format) text takes every file for a text"
             raise FileError("a file", got=Described("a folder"), file=path, hint=hint)
         if not n_files:
             raise FileError("a folder with files in it", got=Described("an empty one"), file=path)
-        labels = [entry.name for entry in _entries(path) if entry.is_dir()]
-        groups = [_Group(path, label) for label in (*labels, None)]
         super().__init__(path, groups, reading, size=size, labelled=True)
+        self.tells_labels = len(groups) > 1  # besides the files next to folders, or the inbox of a Maildir
+        self.own_label = os.path.basename(os.path.abspath(path))
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The files below the folder of a label, or those next to such folders."""
+    """The files below the folder of a label, or those next to such folders.
+
+    folder: its name if that is not the label.
+    """
 
     root: str
     label: str | None
+    folder: str | None = None
 
     def __iter__(self) -> Iterator[Document]:
         label = None if self.label is None else cleaned(self.label)
-        for file in _files(self.root, self.label or "", deep=self.label is not None):
+        folder = (self.label or "") if self.folder is None else self.folder
+        for file in _files(self.root, folder, deep=self.label is not None):
             path = os.path.join(self.root, file)
             yield Document(path, cleaned(path), cleaned(file), label)
 
 
-def combined(formats: Iterable[FileFormat]) -> list[FileFormat]:
-    """Formats in order, with neighbouring documents combined into one."""
+def _mail_folders(path: str) -> list[_Group]:
+    """The folders of a Maildir: the inbox, and those below, whose names begin with a dot."""
+    with os.scandir(path) as entries:
+        below = sorted(entry.name for entry in entries if entry.name[0] == "." and _is_maildir(entry.path))
+    return [_Group(path, "INBOX", ""), *(_Group(path, _decoded_name(name[1:]), name) for name in below)]
+
+
+def _is_maildir(path: str) -> bool:
+    return all(os.path.isdir(os.path.join(path, name)) for name in _MAILDIR)
+
+
+def _decoded_name(name: str) -> str:
+    """The name of a folder of IMAP, which is written in a UTF-7 of its own.
+
+    >>> _decoded_name("Entw&APw-rfe"), _decoded_name("Q&-A")
+    ('Entwürfe', 'Q&A')
+    """
+    try:
+        return re.sub(
+            "&([^-]*)-", lambda m: f"+{m[1].replace(',', '/')}-".encode().decode("utf-7") if m[1] else "&", name
+        )
+    except ValueError:
+        return name
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """Documents that have one label."""
+
+    documents: Iterable[Document]
+    label: str
+
+    def __iter__(self) -> Iterator[Document]:
+        return (replace(document, label=self.label) for document in self.documents)
+
+
+def combined(formats: Iterable[FileFormat], *, labelled: bool) -> list[FileFormat]:
+    """Formats in order, with neighbouring documents combined into one.
+
+    labelled: whether the names of several mailboxes or folders are labels, where no folder tells one.
+    """
     result: list[FileFormat] = []
     for are_documents, some in itertools.groupby(formats, lambda form: isinstance(form, DocumentFiles)):
         found = list(some)
         if are_documents and len(found) > 1:
             parts = [form for form in found if isinstance(form, DocumentFiles)]
             groups = [group for form in parts for group in form.groups]
-            size, labelled = sum(form.size or 0 for form in parts), any(form.labelled for form in parts)
-            found = [DocumentFiles(parts[0].name, groups, parts[0]._reading, size=size, labelled=labelled)]
+            size, is_labelled = sum(form.size or 0 for form in parts), any(form.labelled for form in parts)
+            names = {form.own_label for form in parts}
+            if labelled and len(names) > 1 and "" not in names and not any(form.tells_labels for form in parts):
+                groups = [_Labelled(group, form.own_label) for form in parts for group in form.groups]
+                is_labelled = True
+            found = [DocumentFiles(parts[0].name, groups, parts[0]._reading, size=size, labelled=is_labelled)]
         result += found
     return result
 
@@ -279,7 +344,10 @@ def _if_any(column: Any) -> Any:
 def _files(root: str, below: str = "", *, deep: bool = True, above: tuple[str, ...] = ()) -> Iterator[str]:
     """The files of a folder, by relative path; links to a folder above are skipped."""
     above = (*above, os.path.realpath(os.path.join(root, below)))
+    only = _MAILDIR if _is_maildir(os.path.join(root, below)) else None  # what is in tmp is not yet there
     for entry in _entries(os.path.join(root, below)):
+        if only is not None and entry.name not in only:
+            continue
         name = os.path.join(below, entry.name)
         if entry.is_file():
             yield name

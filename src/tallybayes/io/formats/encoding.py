@@ -77,7 +77,8 @@ def table_encoding(sample: bytes, given: str | None, name: str) -> str:
         return "utf-16"
     if sample.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
-    if is_utf8(sample) or any(is_utf8(line) and not line.isascii() for line in sample.splitlines()):
+    some_lines = (line for line in sample.splitlines() if not line.isascii())
+    if is_utf8(sample) or any(_attempt(line, "utf-8") is not None for line in some_lines):
         return "utf-8"
     return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
 
