@@ -56,7 +56,13 @@ def nomogram(
     added = _score_marks(model, drafts)
     missing = model.snapshot().scorer.missing
     rulers = [
-        {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
+        {
+            "name": name,
+            **_ruler(drafts[name], added[name]),
+            **_if_missing(missing, name),
+            **({"dates": True} if model.schema.columns[name].reader.shows_dates else {}),
+        }
+        for name in shown_columns
     ]
     rows = [
         {
@@ -94,7 +100,7 @@ class _Draft:
 
 def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list[dict[str, Any]]) -> _Draft:
     family, part = model.schema.families[name], predictive_of(model, name)
-    used = [explanation.values.get(name) for explanation in examples]
+    used = [_scored_value(explanation, name) for explanation in examples]
     if family.column is Flags:
         return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
     if (steps := part.steps()) is not None:
@@ -180,7 +186,7 @@ def _largest(added: Floats) -> Floats:
 
 def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> Any:
     """The position of a row on a ruler; None for a missing value."""
-    value = explanation.values.get(ruler["name"])
+    value = _scored_value(explanation, ruler["name"])
     if value is None:
         return None
     if ruler["kind"] == "choice":
@@ -192,6 +198,11 @@ def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> 
         text = value if isinstance(value, str) else shorten(value, 200)
         return {"text": text[:200], "adds": _plain(explanation.log_evidence[ruler["name"]])}
     return float(value)
+
+
+def _scored_value(explanation: Explanation, name: str) -> Any:
+    """A value as it is scored: of a date, the days since 1970."""
+    return explanation.scored_values.get(name, explanation.values.get(name))
 
 
 def _rest(explanation: Explanation, columns: Sequence[str]) -> list[float | None]:

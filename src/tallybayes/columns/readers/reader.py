@@ -117,6 +117,7 @@ class Reader(ABC):
     has_brackets: bool = False  # whether bags are lists in cells of text, with brackets and quotes
     dates: DateFormat | None = None  # how the cells of a column of dates are read
     part: DatePart | None = None  # the column of dates that the column is a part of
+    shows_dates: bool = False  # whether its numbers are days since 1970, which `show` gives as dates
     inputs: tuple[CellInput, ...] = ()  # the columns that a derived column is computed from
 
     @abstractmethod
@@ -140,6 +141,10 @@ class Reader(ABC):
     def with_fractions(self) -> Reader:
         """The reader of numbers that are not all whole; any other reader as it is."""
         return self
+
+    def show(self, value: Any) -> Any:
+        """A value that is scored, as people see it: days since 1970 as a date, any other value as it is."""
+        return value
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind, and what is unusual, as plain values."""
