@@ -19,7 +19,10 @@ START = datetime.datetime(2024, 1, 1, 6)
 def table(n=120):
     rng = np.random.default_rng(0)
     hours = rng.integers(0, 8000, n).tolist()
-    return {"when": [START + datetime.timedelta(hours=hour) for hour in hours], "y": [hour > 4000 or i % 9 == 0 for i, hour in enumerate(hours)]}
+    return {
+        "when": [START + datetime.timedelta(hours=hour) for hour in hours],
+        "y": [hour > 4000 or i % 9 == 0 for i, hour in enumerate(hours)],
+    }
 
 
 @given(st.datetimes(datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 30)))
