@@ -21,6 +21,7 @@ from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import UNREAD, DatePart, ReadContext
 from tallybayes.columns.readers.reader_registry import READERS, reader_for, reader_from_dict
 from tallybayes.columns.readers.text_reader import TextReader
+from tallybayes.columns.readers.word_reader import WordReader
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.testing import READER_CHECKS, check_reader
 
@@ -28,6 +29,8 @@ CELLS = [
     (NumberReader(), [1, 2.5, None, float("nan"), -7], None),
     (NumberReader(is_whole=True), [1, 2, None], None),
     (NumberReader(NumberFormat(",", ".", unit="€")), ["1.234,50 €", None, "-2 €", "7"], None),
+    (NumberReader(NumberFormat(unit="€", factors=True)), ["€254K", None, "-2.5M", "7"], None),
+    (WordReader(DatePart("limit", "word"), ("never",)), ["never", None, "(number)"], None),
     (FlagReader(), [True, False, None], None),
     (FlagReader(), ["yes", "no", None, "TRUE"], None),
     (FlagReader(only_bits=True), [0, 1, None], None),
@@ -36,6 +39,7 @@ CELLS = [
     (KeyReader(KeyForm(("no", "yes"))), ["yes", None, "no"], None),
     (BagReader(), [["a", "b"], None, [], ["a"]], tb.Multinomial()),
     (BagReader(), ["a;b", None, "", "b"], tb.Tags(";")),
+    (BagReader(has_brackets=True), ["['a', 'b']", None, "[]", '["b"]'], tb.Tags(",")),
     (TextReader(), ["Cash! cash!", None, "", "lunch at one"], tb.Text(ngrams=1)),
 ]
 

@@ -32,6 +32,7 @@ __all__ = [
     "is_season",
     "parse_date",
     "short_year",
+    "show_day",
 ]
 
 DATE_PARTS = ("elapsed", "year", "month", "weekday", "hour")
@@ -41,6 +42,9 @@ DAY = 86_400 * SECOND
 EPOCH_UNITS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds in each; nanoseconds are divided instead
 _UNITS = (*EPOCH_UNITS, "ns")
 _LAST_YEAR = 9900
+_CYCLE = 146_097 * 86_400  # seconds in 400 years
+_SECONDS_TO_2000 = 946_684_800
+_FAR = 1e9  # days: beyond, nobody writes a date
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
@@ -179,6 +183,24 @@ def parse_date(text: str, *, day_first: bool = True, years_from: int = POSIX) ->
     if match is not None and (time := _time(match.groupdict())) is not None:
         return Moment(time[0], True, False)  # an offset needs a date
     return None
+
+
+def show_day(days: float) -> str:
+    """Days since 1970 as a date, with the time if there is one.
+
+    >>> show_day(19931), show_day(19931.20833), show_day(-0.5)
+    ('2024-07-27', '2024-07-27 05:00', '1969-12-31 12:00')
+    """
+    if not abs(days) < _FAR:
+        return f"{days:g} days since 1970"
+    seconds = round(days * 86_400)
+    cycles, within = divmod(seconds, _CYCLE)  # of 400 years, so that any year is within the range of Python's dates
+    moment = datetime.datetime(2000, 1, 1) + datetime.timedelta(seconds=(within - _SECONDS_TO_2000) % _CYCLE)
+    year = moment.year + 400 * (cycles + (within - _SECONDS_TO_2000) // _CYCLE)
+    day = f"{year:04}-{moment:%m-%d}"
+    if seconds % 86_400 == 0:
+        return day
+    return f"{day} {moment:%H:%M}" if seconds % 60 == 0 else f"{day} {moment:%H:%M:%S}"
 
 
 def _match_month(text: str) -> re.Match[str] | None:

@@ -43,6 +43,8 @@ _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _RARE = 0.02  # share of cells with a factor up to which that is said aloud
 _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
+_LIMITS = ("<", ">", "\u2264", "\u2265")
+_MANY_NUMBERS = 100  # distinct cells up to which numbers and limits may be an order (`known_order.py`)
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
 
 
@@ -224,7 +226,7 @@ def _decide_reading(
     odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
-    is_numeric = _holds_numbers(n_numbers, n, words) and not evidence.has_codes
+    is_numeric = _holds_numbers(n_numbers, words, evidence) and not evidence.has_codes
     doubts = doubts if is_numeric else []
     if evidence.has_several_units:
         is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
@@ -249,8 +251,11 @@ def _decide_reading(
     )
 
 
-def _holds_numbers(n_numbers: int, n: int, words: Mapping[str, int]) -> bool:
+def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
+    n = len(evidence.cells)
     values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
+    if len(evidence.cells.unique()) > _MANY_NUMBERS:  # too many to be an order: a limit such as <0.5 is a word
+        values = {word: n_cells for word, n_cells in values.items() if word[:1] not in _LIMITS}
     if n >= _FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
         words = {word: n_cells for word, n_cells in words.items() if word not in values}
     elif values:  # 3+ and 12-15 are values, not words

@@ -5,6 +5,7 @@ The column is then read as that (`as_found`), and cells that turn out to be no n
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
 _LENGTH = 40
 _PLACES = 10  # columns whose first such cell is looked up in the file: it is read from its start for each
+_FREQUENT, _FREQUENT_CELLS = 0.03, 24  # share and number of cells from which a word among numbers is information
 _INTEGER = r"^[+-]?\d{1,18}$"
 _BOOLEAN, _TRUE = r"^(?i:true|false)$", r"^(?i:true)$"
 _FIRST = 10  # cells that rule out most columns
@@ -84,11 +86,20 @@ class NumberReading:
         parts[-1:] = [f"{parts[-1]}, ..."] if len(self.words) > _LISTED else parts[-1:]
         return "; ".join(parts)
 
+    @property
+    def frequent_words(self) -> tuple[str, ...]:
+        """The words among numbers that are information: in more than a few cells, and not odd ones."""
+        least = max(_FREQUENT * self.n_cells, _FREQUENT_CELLS)
+        words = (word for word, n in self.words.items() if n >= least and len(word) <= _LENGTH)
+        return tuple(itertools.islice(words, _KEPT)) if self.is_numeric else ()
+
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
         """The doubts, and the words beside the numbers."""
-        if self.is_numeric and self.words:
+        frequent = self.frequent_words
+        rare = {word: n for word, n in self.words.items() if word not in frequent}
+        if self.is_numeric and rare:
             hint = f'families={{"{column}": "categorical"}} (--as {column}=categorical) counts every word by itself'
-            return (*self.doubts, Doubt(_not_numbers(sum(self.words.values()), self.words), hint))
+            return (*self.doubts, Doubt(_not_numbers(sum(rare.values()), rare), hint))
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'

@@ -1,8 +1,8 @@
 """A table encoded for a model: the columns of the schema by their readers, labels and weights.
 
-The parts of dates become columns of the table first, because all of them share one reading of its cells; derived
-columns come last, because they are made of the others. Where an input of a derived column is a column of the model of
-the kind that its cells are cut from, it is used as it is, so that nothing is encoded twice.
+The parts of dates, and words among numbers, become columns of the table first, because all parts of a column share one
+reading of its cells; derived columns come last, because they are made of the others. Where an input of a derived column
+is a column of the model of the kind that its cells are cut from, it is used as it is, so that nothing is encoded twice.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tallybayes.columns.readers.key_reader import as_codes, as_codes_like
 from tallybayes.columns.readers.number_reader import NumberReader, as_reals
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
 from tallybayes.columns.readers.reader_registry import reader_of_kind
+from tallybayes.columns.readers.word_reader import words_among
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.tables.source import Kind
@@ -42,7 +43,7 @@ __all__ = [
     "find_groups",
     "find_weights",
     "read_batch",
-    "with_date_parts",
+    "with_parts",
 ]
 
 KnownKey = Callable[[str], Any]  # one category learned so far in a column, or None
@@ -72,7 +73,7 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     for cell_input in _inputs(schema):
         if cell_input.column not in result:
             result |= _input_reader(schema, cell_input).source_types(cell_input.column)
-    result |= dict.fromkeys(schema.date_parts)
+    result |= dict.fromkeys(schema.parts)
     if label is not None and schema.group is not None:
         result.setdefault(schema.group, None)
     if isinstance(label, str):
@@ -85,17 +86,24 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     return result
 
 
-def with_date_parts(table: Table, schema: Schema, unread: UnreadDates | None = None) -> Table:
-    """The table with the parts of its dates as columns, as far as the schema has them and the table does not.
+def with_parts(table: Table, schema: Schema, unread: UnreadDates | None = None) -> Table:
+    """The table with parts of its columns as columns, as far as the schema has them and the table does not.
 
+    Parts are those of dates, and the words among numbers.
     unread: where cells that are no dates are counted; without it there is a warning at once.
     """
     added: dict[str, Raw] = {}
     counted = unread or UnreadDates()
-    for column, parts in schema.date_parts.items():
+    for column, parts in schema.parts.items():
         lacking = {name: part for name, part in parts.items() if name not in table.columns}
-        form = schema.columns[column].reader.dates if column in schema.columns else None
-        if not lacking or column not in table.columns or form is None:
+        if not lacking or column not in table.columns or column not in schema.columns:
+            continue
+        reader = schema.columns[column].reader
+        if (form := reader.dates) is None:
+            context = ReadContext(column, table.n_rows, missing=schema.missing)
+            for name in lacking:
+                words = schema.columns[name].reader.words
+                added[name] = words_among(table.columns[column], reader.format, words, context)
             continue
         cells = read_dates(table.columns[column], form)
         if set(lacking.values()) != {"hour"}:
@@ -119,7 +127,7 @@ def encode_columns(
 
     lexicons: of columns of text, to look tokens up in; known_key: whose type the categories of a column get.
     """
-    table = with_date_parts(table.with_names(schema.columns), schema)
+    table = with_parts(table.with_names(schema.columns), schema)
     encoder = _Encoder(table, schema, purpose, lexicons or {}, known_key)
     families, derived = schema.families, schema.derived
     columns, _ = encoder.encode([name for name in families if name not in derived])
@@ -145,7 +153,7 @@ def read_batch(
     known: the labels learned so far; known_key: one category learned so far in a column, or None.
     """
     table = table.with_names([*schema.columns, *(name for name in (label, weight) if isinstance(name, str))])
-    table = with_date_parts(table, schema)
+    table = with_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None

@@ -115,7 +115,7 @@ class ColumnSpec:
         """
         reader, usual = self.reader, reader_for(family)
         if reader.part is not None and reader.column is not family.column:
-            reader = DatePartReader(reader.part, usual)
+            reader = DatePartReader(reader.part, usual) if isinstance(reader, DatePartReader) else reader
         elif reader.column is not family.column or (reader.column is Bag and reader.kind != usual.kind):
             reader = usual
         return replace(self, family=family, reader=reader, **changes)

@@ -4,6 +4,7 @@
     which family counts them     the table of rules                                    family_rules.py
     how its reader reads them    format, whole numbers, form of keys, order of values  `Inference`
     which parts a date has       those that vary                                       date_inference.py
+    words among numbers          a column of their own, if they are frequent           word_reader.py
 
 A new column that comes while a model is learning goes the same way. Files of text are examined and parsed where they
 are read (`io/formats`). `with_readings` does the same for text in memory, in databases and in other files with types:
@@ -29,16 +30,18 @@ from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
 from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
 from tallybayes.columns.readers.bag_reader import BagReader
+from tallybayes.columns.readers.date_reader import part_name
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
-from tallybayes.columns.readers.reader import is_array, is_plain_number, text_of
+from tallybayes.columns.readers.reader import DatePart, is_array, is_plain_number, text_of
+from tallybayes.columns.readers.word_reader import WORD_PART, WordReader
 from tallybayes.doubts import doubt
 from tallybayes.errors import DataError, ParameterError, shorten
-from tallybayes.families import Family, Ordinal, Tags
+from tallybayes.families import Categorical, Family, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
-from tallybayes.formatting import shown
+from tallybayes.formatting import listed, shown
 from tallybayes.tables.raw_values import are_whole
 from tallybayes.tables.source import HEAD
 from tallybayes.tables.table import Raw, Table
@@ -113,11 +116,31 @@ class Inference:
             return spec
         return spec if form is None else replace(spec, reader=KeyReader(form))
 
-    def with_parts(self, spec: ColumnSpec, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, ColumnSpec]:
-        """The column, and the parts of a column of dates: those that vary, and those that are wanted."""
+    def with_parts(
+        self, spec: ColumnSpec, raw: Raw, wanted: Iterable[str] = (), *, reading: NumberReading | None = None
+    ) -> dict[str, ColumnSpec]:
+        """The column and its parts: of dates those that vary or are wanted, of numbers the words among them, if any.
+
+        >>> from tallybayes.families import Histogram
+        >>> cells = pa.array([*["1", "2"] * 50, *["unlimited"] * 40])
+        >>> found, inference = detect_numbers({"limit": cells})["limit"], Inference(Ordinal())
+        >>> spec = ColumnSpec("limit", Histogram(), "integers")
+        >>> inference.with_parts(spec, cells, reading=found)["limit.word"].reason
+        'words among the numbers of limit: unlimited'
+        """
         if spec.reader.dates is None:
-            return {spec.name: spec}
+            return {spec.name: spec} | self._words(spec, reading)
         return infer_date_parts(spec, raw, numeric=self.numeric, wanted=wanted, all_parts=self.by_type)
+
+    def _words(self, spec: ColumnSpec, reading: NumberReading | None) -> dict[str, ColumnSpec]:
+        """The words among the numbers of a column, as a column, if they are frequent."""
+        words = () if reading is None else reading.frequent_words
+        if not words or spec.family is None or not isinstance(spec.reader, (NumberReader, FlagReader)):
+            return {}
+        name = part_name(spec.name, WORD_PART)
+        reader = WordReader(DatePart(spec.name, WORD_PART), words)
+        reason = f"words among the numbers of {spec.name}: {listed(words)}"
+        return {name: self.with_unseen(ColumnSpec(name, Categorical(), reason, reader))}
 
 
 def _has_lists(raw: Raw) -> bool:

@@ -32,7 +32,7 @@ class _Used(NamedTuple):
     columns: dict[str, ColumnSpec]  # a copy of those that it follows from
     families: dict[str, Family]
     derived: dict[str, ColumnSpec]
-    date_parts: dict[str, dict[str, str]]
+    parts: dict[str, dict[str, str]]
 
     @classmethod
     def of(cls, columns: dict[str, ColumnSpec]) -> _Used:
@@ -128,13 +128,18 @@ class Schema:
     @property
     def columns_in_use(self) -> list[str]:
         """The columns of the table that the model uses, in the order of names: a column of dates, not its parts."""
-        parts = {name: date for date, names in self.date_parts.items() for name in names}
+        parts = {name: column for column, names in self.parts.items() for name in names}
         return sorted({parts.get(name, name) for name in self.columns_counted})
 
     @property
-    def date_parts(self) -> dict[str, dict[str, str]]:
-        """By column of dates, the columns that are parts of it and are used, each with the name of the part."""
-        return {column: dict(parts) for column, parts in self._used.date_parts.items()}
+    def parts(self) -> dict[str, dict[str, str]]:
+        """By column of dates, or of numbers with words, its parts that are used, each with the name of the part."""
+        return {column: dict(parts) for column, parts in self._used.parts.items()}
+
+    @property
+    def divided(self) -> set[str]:
+        """The columns of numbers whose words are a column: that says already whether a number is missing."""
+        return {column for column in self._used.parts if column in self._used.families}
 
     def family_of(self, name: str) -> Family | None:
         """The family of one column; None if it is excluded or unknown."""

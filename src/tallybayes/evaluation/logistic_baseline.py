@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column
-from tallybayes.columns.batch import encode_columns, encode_inputs, with_date_parts
+from tallybayes.columns.batch import encode_columns, encode_inputs, with_parts
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats
 from tallybayes.tables.raw_values import is_missing
@@ -30,7 +30,7 @@ class Design:
     """The columns of a table in groups with the same preprocessing: numbers, categories, each bag and each text."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
-        table = with_date_parts(table, schema)
+        table = with_parts(table, schema)
         texts = [name for name, spec in schema.columns.items() if spec.is_text and name in table.columns]
         specs = schema.columns.items()
         plain = Schema(None, {name: spec for name, spec in specs if not (spec.is_text or spec.reader.inputs)})

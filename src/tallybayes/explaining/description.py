@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tallybayes.columns.column_spec import ColumnSpec
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown
@@ -18,6 +21,8 @@ from tallybayes.scoring.snapshot import Snapshot
 __all__ = ["Description", "describe_with_intervals"]
 
 _CLASSES = 12  # more classes than this are not shown side by side
+_PLACES = ("from", "to", "value", "mean")  # parameters that are values of the column, not probabilities or lengths
+_MEANS = ("estimate", "low", "high")  # the same of a mean with an interval
 _ROWS = 40  # a column with more rows than this is cut when printed
 
 
@@ -107,10 +112,24 @@ def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, 
         if name in columns and (inputs := columns[name].reader.inputs) and "value" in row:
             value = row["value"]
             cells = value if isinstance(value[0], tuple) else (value,)
-            words = (f"{inputs[number].column}: {inputs[number].describe(cell)}" for number, cell in cells)
+            words = (f"{inputs[i].column}: {_describe(columns, inputs[i], cell)}" for i, cell in cells)
             named["value"] = ", ".join(words)
+        elif name in columns and columns[name].reader.shows_dates:
+            named = _show_dates(named, columns[name].reader)
         result.setdefault(name, []).append(named)
     return result
+
+
+def _describe(columns: Mapping[str, ColumnSpec], cell_input: CellInput, cell: int) -> str:
+    """A cell of an input in words."""
+    spec = columns.get(cell_input.column)
+    return cell_input.describe(cell, spec.reader.show if spec is not None and spec.reader.shows_dates else None)
+
+
+def _show_dates(row: dict[str, Any], reader: Reader) -> dict[str, Any]:
+    """A row of parameters with dates in place of days since 1970; lengths of time stay days."""
+    places = _MEANS if row.get("parameter") == "mean" else _PLACES
+    return {key: reader.show(value) if key in places else value for key, value in row.items()}
 
 
 def _render(rows: list[dict[str, Any]], title: str = "") -> list[str | TextGrid]:

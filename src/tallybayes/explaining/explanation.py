@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import to_list
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError, UnsupportedError, check_integer, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.explaining.input_evidence import DerivedParts
@@ -40,6 +41,7 @@ class Explanation(ResultView):
     posterior: how the model turns the sum into probabilities and an answer.
     inseparable: text columns in which the contribution of a word depends on the other words.
     derived: columns that are computed from other columns; own_evidence: the contributions without them.
+    scored_values: the values that are scored in another form than `values` shows: days since 1970, of dates.
     """
 
     classes: Sequence[Any]
@@ -51,6 +53,7 @@ class Explanation(ResultView):
     inseparable: frozenset[str] = frozenset()
     derived: DerivedParts = field(default_factory=DerivedParts)
     own_evidence: dict[str, Floats] = field(default_factory=dict)
+    scored_values: dict[str, Any] = field(default_factory=dict)
     _heading: ClassVar[str] = "Explanation"
 
     @property
@@ -357,10 +360,11 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             }
+            values = _values(table, parts, derived.named, row)
             result.append(
                 Explanation(
                     scorer.classes,
-                    _values(table, parts, derived.named, row),
+                    {name: _show(schema, name, value) for name, value in values.items()},
                     scorer.log_prior,
                     {name: part[row] for name, part in parts.items()},
                     words,
@@ -368,6 +372,7 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
                     inseparable,
                     derived.row(row),
                     {name: part[row] for name, part in plain.items()},
+                    {name: value for name, value in values.items() if _show(schema, name, value) is not value},
                 )
             )
     return result
@@ -377,6 +382,18 @@ def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, .
     """The values of a row by column; of an interaction, those of its inputs."""
     values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
     return values | {name: [values.get(column) for column in inputs] for name, inputs in named.items()}
+
+
+def _show(schema: Schema, name: str, value: Any) -> Any:
+    """A value as people see it; of an interaction, the values of its inputs."""
+    spec = schema.columns.get(name)
+    if spec is None or value is None:
+        return value
+    if isinstance(value, list) and spec.reader.inputs:
+        names = [cell_input.column for cell_input in spec.reader.inputs]
+        shown_values = [_show(schema, *pair) for pair in zip(names, value, strict=True)]
+        return value if shown_values == value else shown_values
+    return spec.reader.show(value)
 
 
 def _text(raw: Any, row: int) -> bytes | None:

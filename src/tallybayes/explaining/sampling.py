@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.columns.readers.word_reader import NUMBER_KEY
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, check_integer
 from tallybayes.scoring.snapshot import Snapshot
@@ -38,6 +39,7 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
                 for column, column_values in _by_column(schema, name, values):
                     for row, value in zip(rows.tolist(), column_values, strict=True):
                         columns[column][row] = _plain(value)
+    _remove_numbers(columns, schema)
     for name, values in columns.items():
         if schema.columns[name].reader.is_whole and all(value is None or _is_whole(value) for value in values):
             columns[name] = [None if value is None else int(value) for value in values]
@@ -47,6 +49,14 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
         label += "_"
     arrays[label] = pa.array([scorer.classes[code] for code in codes])
     return pa.table(arrays)
+
+
+def _remove_numbers(columns: dict[str, list[Any]], schema: Schema) -> None:
+    """Leave out the numbers of rows in which a word was drawn: a cell is one of both."""
+    for name in schema.divided & columns.keys():
+        for part in schema.parts[name].keys() & columns.keys():
+            pairs = zip(columns[name], columns[part], strict=True)
+            columns[name] = [value if word == NUMBER_KEY else None for value, word in pairs]
 
 
 def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:

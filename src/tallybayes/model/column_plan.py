@@ -18,6 +18,7 @@ from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import check_label, label_column
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import DateReader, part_name
+from tallybayes.columns.readers.word_reader import WORD_PART
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
@@ -119,7 +120,7 @@ class _ColumnPlan:
             if name not in self._chosen or self._chosen[name] == type(self._chosen[name])():
                 spec = self._inference.with_unseen(spec)  # unless the user has given options of the family
             if spec.reader.dates is None:
-                self.columns[name] = self._inference.with_values(spec, raw)
+                self._add_numbers(self._inference.with_values(spec, raw))
             else:
                 self._add_dates(spec)
         absent = {name: spec for name, spec in self._given.items() if spec.reader.dates is not None}
@@ -155,13 +156,30 @@ class _ColumnPlan:
                 return proposed if proposed.is_text else ColumnSpec(name, Text(), "texts of files")
         return proposed
 
+    def _add_numbers(self, spec: ColumnSpec) -> None:
+        """Plan a column of any kind but dates, and the words among its numbers."""
+        name = spec.name
+        planned = self._inference.with_parts(spec, self._head.columns[name], reading=self._head.readings.get(name))
+        if name in self._given:
+            planned = {name: spec} | self._given_parts(name)
+        is_wanted = not self._is_excluded(name) or name in self._chosen
+        for part, part_spec in planned.items():
+            if part == name:
+                is_unused = spec.family is None or is_wanted
+                self.columns[name] = spec if is_unused else spec.without_family(Status.BY_USER)
+            elif part not in self._head.columns:
+                self.columns[part] = self._part_field(part_spec)
+
+    def _given_parts(self, name: str) -> dict[str, ColumnSpec]:
+        """The parts of a column in the schema that was given."""
+        parts = ((spec, spec.reader.part) for spec in self._given.values())
+        return {spec.name: spec for spec, part in parts if part is not None and part.column == name}
+
     def _add_dates(self, dates: ColumnSpec) -> None:
         """Plan a column of dates and its parts: those of the schema, or those that vary or are named by the user."""
         name = dates.name
         if self._given.get(name) is dates:
-            parts = ((spec, spec.reader.part) for spec in self._given.values())
-            known = {spec.name: spec for spec, part in parts if part is not None and part.column == name}
-            planned = {name: dates, **known}
+            planned = {name: dates, **self._given_parts(name)}
         else:
             planned = self._inference.with_parts(dates, self._head.columns[name], self._named_parts(name))
         for part, part_spec in planned.items():
@@ -188,7 +206,8 @@ class _ColumnPlan:
         if name in self._ignored:
             return []
         only = self._only or ()
-        return [part for part in DATE_PARTS if (column := part_name(name, part)) in self._chosen or column in only]
+        parts = (*DATE_PARTS, WORD_PART)
+        return [part for part in parts if (column := part_name(name, part)) in self._chosen or column in only]
 
     def check_names(self, reserved: Collection[str]) -> None:
         """Raise a ParameterError if a name that the user gives is not that of a column."""

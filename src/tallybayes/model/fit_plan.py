@@ -15,7 +15,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
-from tallybayes.columns.batch import encode_columns, with_date_parts
+from tallybayes.columns.batch import encode_columns, with_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_doubts import find_sign_values, words_for_no_label
 from tallybayes.columns.column_spec import ColumnSpec, Status
@@ -161,7 +161,7 @@ def _with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     """
     if schema.derived:
         return schema
-    head = with_date_parts(source.head(), schema, UnreadDates())
+    head = with_parts(source.head(), schema, UnreadDates())
     specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
     columns, codes = _encode_some(source, head, Schema(None, specs), label)
     inputs = tuple(coarse_inputs(columns, codes).values())

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merge_keys
-from tallybayes.columns.batch import columns_to_read, read_batch, with_date_parts
+from tallybayes.columns.batch import columns_to_read, read_batch, with_parts
 from tallybayes.columns.column_doubts import doubt_numbers
 from tallybayes.columns.column_spec import Origin
 from tallybayes.columns.inference import with_readings
@@ -48,7 +48,7 @@ class RowCounter:
             columns = columns_to_read(self.rows.schema, label, weight)
         for batch in source.batches(columns):
             self._grow(batch)
-            table = with_date_parts(batch, self.rows.schema, self.rows.unread_dates)
+            table = with_parts(batch, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:
@@ -104,7 +104,7 @@ def grow_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bo
             grown = grown or schema.copy()
             grown.columns |= {
                 column: replace(part, origin=Origin.NEW, reason=f"new column; {part.reason}") if are_new else part
-                for column, part in inference.with_parts(spec, raw).items()
+                for column, part in inference.with_parts(spec, raw, reading=reading).items()
                 if column == name or column not in grown.columns
             }
     return grown or schema

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,10 +67,11 @@ class LearnedCells:
 
     input: CellInput
     shares: Floats
+    show: Callable[[Any], Any] | None = None  # how numbers are shown, if they are dates
 
     def describe(self, cell: int) -> str:
         """A cell in words."""
-        return "(other values)" if cell >= self.input.n_cells else self.input.describe(cell)
+        return "(other values)" if cell >= self.input.n_cells else self.input.describe(cell, self.show)
 
 
 def learned_cells(model: Model, description: Description) -> dict[str, LearnedCells]:
@@ -98,7 +99,8 @@ def learned_cells(model: Model, description: Description) -> dict[str, LearnedCe
         except (ParameterError, UnsupportedError):  # categories of several types, or scores without a distribution
             continue
         if cells is not None and cells.input.n_cells > 1:
-            result[name] = cells
+            reader = model.schema.columns[name].reader
+            result[name] = replace(cells, show=reader.show) if reader.shows_dates else cells
     return result
 
 

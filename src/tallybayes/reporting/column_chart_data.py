@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +44,7 @@ _MOST_LOG_ODDS = 50.0  # log odds drawn for a word that excludes a class
 _DRAWS = 400  # samples per class, to find the range of a density
 _SKEW = 30.0  # a range so many times the interquartile range is drawn on a logarithmic axis
 _LONG = 60
+_DAY = 86_400_000.0  # milliseconds
 _LEAST_PROBABILITY = 1e-5  # probability of a value or bin below which its log odds are those of smoothing only
 
 
@@ -55,6 +56,7 @@ class ColumnChartData:
     `class`; `of`: of the other classes, the class that they are beside.
     what: the quantity shown.
     constant: of a symmetric logarithmic axis, None for a linear one; ticks: its values.
+    is_date: whether numbers are milliseconds since 1970, for an axis of dates.
     """
 
     column: str
@@ -66,6 +68,7 @@ class ColumnChartData:
     constant: float | None = None
     ticks: Sequence[float] = ()
     note: str = ""
+    is_date: bool = False
 
 
 def predictive_of(model: Model, column: str) -> Predictive:
@@ -97,10 +100,11 @@ def column_chart_data(
     family = model.schema.families[column].display_name()
     codes = most_frequent_classes(model, _PICKED if every else CLASSES)
     chart = _ClassChart(column, family, codes, [shown(label) for label in model.classes], np.exp(model.log_prior()))
+    is_date = model.schema.columns[column].reader.shows_dates
     if (steps := part.steps()) is not None:
-        return _steps(steps, chart)
+        return _on_dates(_steps(steps, chart, is_date=is_date)) if is_date else _steps(steps, chart)
     if model.schema.families[column].column is Reals:
-        return _curve(part, chart)
+        return _on_dates(_curve(part, chart)) if is_date else _curve(part, chart)
     rows = model.describe().columns.get(column, []) if rows is None else rows
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
@@ -181,8 +185,14 @@ def _curve(part: Predictive, chart: _ClassChart) -> ColumnChartData:
     return chart.data("curve", [{"x": x} for x in grid.tolist()], np.exp(out), what)
 
 
-def _steps(steps: Steps, chart: _ClassChart) -> ColumnChartData:
-    edges, constant = _bins(steps.values, steps.p.mean(axis=1), steps.n_rows)
+def _on_dates(data: ColumnChartData) -> ColumnChartData:
+    """A chart of days since 1970 with milliseconds instead, which an axis of dates has."""
+    rows = [{key: value * _DAY if key in ("x", "x2") else value for key, value in row.items()} for row in data.rows]
+    return replace(data, rows=rows, is_date=True)
+
+
+def _steps(steps: Steps, chart: _ClassChart, *, is_date: bool = False) -> ColumnChartData:
+    edges, constant = _bins(steps.values, steps.p.mean(axis=1), steps.n_rows, may_bend=not is_date)
     place = np.clip(np.searchsorted(edges, steps.values, side="right") - 1, 0, len(edges) - 2)
     share = np.zeros((len(edges) - 1, steps.p.shape[1]))
     np.add.at(share, place, steps.p)
@@ -191,7 +201,7 @@ def _steps(steps: Steps, chart: _ClassChart) -> ColumnChartData:
     return chart.data("steps", items, share, "share of the class", constant=constant, ticks=ticks)
 
 
-def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float | None]:
+def _bins(values: Floats, weights: Floats, n_rows: float, *, may_bend: bool = True) -> tuple[Floats, float | None]:
     """The edges of bins of equal width on a linear or logarithmic axis, and the constant of that axis."""
     low, high = float(values[0]), float(values[-1])
     whole = bool(np.all(values == np.floor(values)))
@@ -201,7 +211,7 @@ def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float
     below = np.cumsum(weights) / weights.sum()
     place = np.minimum(np.searchsorted(below, [0.25, 0.75]), len(values) - 1)
     q1, q3 = values[place].tolist()
-    if high - low <= max(_SKEW * (q3 - q1), _WHOLE if whole else 0.0):
+    if not may_bend or high - low <= max(_SKEW * (q3 - q1), _WHOLE if whole else 0.0):
         if not whole:
             return np.linspace(low, high, n_bins + 1), None
         # the same number of integers in each bin

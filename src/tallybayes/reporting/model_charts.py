@@ -86,24 +86,43 @@ def _steps(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
         scale = alt.Scale(type="symlog", constant=chart.constant, zero=False, nice=False)
         axis = alt.Axis(values=list(chart.ticks), format=",.6~g")
     base = alt.Chart(inline_data(closed)).encode(
-        x=alt.X("x:Q", title=chart.column, scale=scale, axis=axis),
+        x=_date_axis(chart) if chart.is_date else alt.X("x:Q", title=chart.column, scale=scale, axis=axis),
         y=alt.Y("p:Q", title=chart.what, stack=None),
         tooltip=[
             "class:N",
-            alt.Tooltip("x:Q", title="from"),
-            alt.Tooltip("x2:Q", title="to"),
+            *_place_tooltips(chart, {"x": "from", "x2": "to"}),
             alt.Tooltip("p:Q", title=chart.what, format=".4f"),
         ],
     )
     return filled_lines(base, chart.classes, every, "step-after")
 
 
+def _date_axis(chart: ColumnChartData) -> Any:
+    """An axis of dates; in UTC, because dates have no time zone of the one who looks at them."""
+    return altair().X("x:T", title=chart.column.removesuffix(".elapsed"), scale=altair().Scale(type="utc", nice=False))
+
+
+def _place_tooltips(chart: ColumnChartData, titles: dict[str, str]) -> list[Any]:
+    """What is shown of numbers or dates beside the pointer, by field."""
+    alt = altair()
+    if not chart.is_date:
+        return [alt.Tooltip(f"{field}:Q", title=title) for field, title in titles.items()]
+    as_text = "utcyearmonthdatehoursminutes"
+    return [alt.Tooltip(field, type="temporal", timeUnit=as_text, title=title) for field, title in titles.items()]
+
+
 def _curve(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     base = alt.Chart(inline_data(chart.rows)).encode(
-        x=alt.X("x:Q", title=chart.column, scale=alt.Scale(zero=False, nice=False)),
+        x=_date_axis(chart)
+        if chart.is_date
+        else alt.X("x:Q", title=chart.column, scale=alt.Scale(zero=False, nice=False)),
         y=alt.Y("p:Q", title=chart.what, stack=None),
-        tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=chart.what, format=".4g")],
+        tooltip=[
+            "class:N",
+            *_place_tooltips(chart, {"x": "value"}),
+            alt.Tooltip("p:Q", title=chart.what, format=".4g"),
+        ],
     )
     return filled_lines(base, chart.classes, every, "linear" if chart.what == "density" else "step")
 

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.cells.arrow import strings
+from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import shorten
 from tallybayes.explaining.explanation import Explanation, shorten_word
 from tallybayes.families.family import Floats
@@ -56,7 +58,13 @@ def nomogram(
     added = _score_marks(model, drafts)
     missing = model.snapshot().scorer.missing
     rulers = [
-        {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
+        {
+            "name": name,
+            **_ruler(drafts[name], added[name]),
+            **_if_missing(missing, name),
+            **({"dates": True} if model.schema.columns[name].reader.shows_dates else {}),
+        }
+        for name in shown_columns
     ]
     rows = [
         {
@@ -94,7 +102,7 @@ class _Draft:
 
 def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list[dict[str, Any]]) -> _Draft:
     family, part = model.schema.families[name], predictive_of(model, name)
-    used = [explanation.values.get(name) for explanation in examples]
+    used = [_scored_value(model, explanation, name) for explanation in examples]
     if family.column is Flags:
         return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
     if (steps := part.steps()) is not None:
@@ -180,7 +188,7 @@ def _largest(added: Floats) -> Floats:
 
 def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> Any:
     """The position of a row on a ruler; None for a missing value."""
-    value = explanation.values.get(ruler["name"])
+    value = _scored_value(model, explanation, ruler["name"])
     if value is None:
         return None
     if ruler["kind"] == "choice":
@@ -192,6 +200,15 @@ def _position(ruler: dict[str, Any], explanation: Explanation, model: Model) -> 
         text = value if isinstance(value, str) else shorten(value, 200)
         return {"text": text[:200], "adds": _plain(explanation.log_evidence[ruler["name"]])}
     return float(value)
+
+
+def _scored_value(model: Model, explanation: Explanation, name: str) -> Any:
+    """A value as it is scored: of a date, the days since 1970; of a number in a cell of text, the number."""
+    value = explanation.scored_values.get(name, explanation.values.get(name))
+    if not isinstance(value, str) or model.schema.families[name].column is not Reals:
+        return value
+    form = model.schema.columns[name].reader.format or NumberFormat()
+    return form.parse(strings([value]))[0].as_py()
 
 
 def _rest(explanation: Explanation, columns: Sequence[str]) -> list[float | None]:

@@ -85,11 +85,11 @@ class RowLayout:
         self._unused = frozenset([*(name for name, spec in specs if spec.family is None), *apart])
         index: dict[str, Any] = dict.fromkeys(self._unused, _PASS)
         index |= {name: _GENERAL for name, spec in specs if learns and spec.is_undecided}
-        index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], _GENERAL)
+        index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.parts], _GENERAL)
         objects = {name.split(".", 1)[0] for name in families if "." in name}  # that columns may be paths into
         index = dict.fromkeys(objects, _GENERAL) | index
         for place, (name, (_, tally)) in enumerate(counted.items()):
-            if name in families:  # otherwise its rows were forgotten, and the column would be new
+            if name in families and name not in schema.parts:  # otherwise forgotten, and new; or two columns in one
                 index[name] = schema.columns[name].reader.kernel_entry(place, name, tally)
         in_order = dict.fromkeys([*schema.columns, *index])  # as rows have them: the kernel is fastest then
         self.index: Mapping[str, Any] = {name: index[name] for name in in_order if name in index}

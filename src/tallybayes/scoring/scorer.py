@@ -235,8 +235,8 @@ def _group_columns(tally: Tally, keys: Mapping[str, K]) -> list[tuple[K, Tally]]
 def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
     """The evidence of missing values of the columns of the table, with its weights."""
     names = state.settings.missing_columns(state.families)
-    derived = state.schema.derived if names else {}
-    names = [name for name in names if name not in derived]
+    known_otherwise = state.schema.derived.keys() | state.schema.divided if names else ()
+    names = [name for name in names if name not in known_otherwise]
     evidence = MissingEvidence.of(total, names) if names else None
     weights = state.settings.column_weights
     if evidence is None or weights is None:

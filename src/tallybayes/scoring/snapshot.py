@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, with_date_parts
+from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, with_parts
 from tallybayes.columns.label import Labels
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
@@ -123,7 +123,7 @@ class Snapshot:
             tables = source.batches(dict.fromkeys(also) | needed, keep=keep)
         unread = UnreadDates()
         for table in tables:
-            yield source, with_date_parts(table, schema, unread)
+            yield source, with_parts(table, schema, unread)
         unread.warn()
 
     def encode(self, table: Table, *, scored: bool = False) -> dict[str, Column]:

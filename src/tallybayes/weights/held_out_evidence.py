@@ -222,7 +222,7 @@ def _gaps(state: ModelState) -> list[str]:
     """The columns whose missing values may be evidence."""
     switches: Any = state.settings.missing_as_value
     by_column = switches if isinstance(switches, Mapping) else dict.fromkeys(state.schema.families, switches)
-    not_derived = state.schema.families.keys() - state.schema.derived.keys()
+    not_derived = state.schema.families.keys() - state.schema.derived.keys() - state.schema.divided
     wanted = [name for name in sorted(not_derived) if by_column.get(name, "auto") is not False]
     total = state.statistics.aligned(state.statistics.in_use())
     return columns_with_gaps(total, wanted) if wanted else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,8 +121,8 @@ class CellInput:
             cell_of[:n_keys] = [cells.get(key, -1) for key in known]
         return cell_of[column.places()]
 
-    def describe(self, cell: int) -> str:
-        """A cell in words."""
+    def describe(self, cell: int, show: Callable[[Any], Any] | None = None) -> str:
+        """A cell in words; show: how numbers are shown, if they are dates."""
         if self.missing and cell == self._n_values:
             return "missing"
         if self.keys is not None:
@@ -131,7 +131,7 @@ class CellInput:
             return ("false", "true")[cell]
         if not self.edges:
             return "any number"
-        edges = [number(edge, 6) for edge in self.edges]
+        edges = [number(edge, 6) if show is None else str(show(edge)) for edge in self.edges]
         if cell == 0:
             return f"below {edges[0]}"
         return f"{edges[cell - 1]} and above" if cell == len(edges) else f"{edges[cell - 1]} to below {edges[cell]}"

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.array_types import Floats, Integers32
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Column, Reals
 from tallybayes.cells.arrow import strings
-from tallybayes.cells.date_format import DAY, DateFormat
+from tallybayes.cells.date_format import DAY, DateFormat, show_day
 from tallybayes.cells.known_order import MONTHS, WEEKDAYS
 from tallybayes.columns.readers.date_cells import NO_DATE, DateCells
 from tallybayes.columns.readers.reader import DatePart, Fact, ReadContext, Reader
@@ -88,6 +88,15 @@ class DatePartReader(Reader):
     def with_fractions(self) -> DatePartReader:
         """The reader of a part that is not a whole number throughout."""
         return DatePartReader(self.part, self.values.with_fractions())
+
+    @property
+    def shows_dates(self) -> bool:  # type: ignore[override]
+        """Whether it is the days since 1970, which people see as dates."""
+        return self.part.part == "elapsed" and self.column is Reals
+
+    def show(self, value: Any) -> Any:
+        """Days since 1970 as a date, any other value as it is."""
+        return show_day(float(value)) if self.shows_dates and isinstance(value, (int, float)) else value
 
     def to_dict(self) -> dict[str, Any]:
         """The column of dates, the name of the part, and the reader of its values."""

@@ -74,7 +74,7 @@ class ReadContext(NamedTuple):
 
 
 class DatePart(NamedTuple):
-    """A part of a column of dates: the column, and the name of the part."""
+    """A part of a column of dates, or the words of a column of numbers: the column, and the name of the part."""
 
     column: str
     part: str
@@ -116,7 +116,9 @@ class Reader(ABC):
     form: KeyForm | None = None  # how keys are written, if they mean booleans or numbers
     has_brackets: bool = False  # whether bags are lists in cells of text, with brackets and quotes
     dates: DateFormat | None = None  # how the cells of a column of dates are read
-    part: DatePart | None = None  # the column of dates that the column is a part of
+    part: DatePart | None = None  # the column of dates, or of numbers, that the column is a part of
+    shows_dates: bool = False  # whether its numbers are days since 1970, which `show` gives as dates
+    words: tuple[str, ...] = ()  # the words among numbers that are counted
     inputs: tuple[CellInput, ...] = ()  # the columns that a derived column is computed from
 
     @abstractmethod
@@ -140,6 +142,10 @@ class Reader(ABC):
     def with_fractions(self) -> Reader:
         """The reader of numbers that are not all whole; any other reader as it is."""
         return self
+
+    def show(self, value: Any) -> Any:
+        """A value that is scored, as people see it: days since 1970 as a date, any other value as it is."""
+        return value
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind, and what is unusual, as plain values."""

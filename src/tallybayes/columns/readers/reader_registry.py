@@ -15,6 +15,7 @@ from tallybayes.columns.readers.key_reader import KeyReader
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import UNREAD, DatePart, Reader, Unread, check_facts
 from tallybayes.columns.readers.text_reader import TextReader
+from tallybayes.columns.readers.word_reader import WordReader
 from tallybayes.errors import ParameterError
 from tallybayes.families import Family
 
@@ -28,6 +29,7 @@ _PLAIN: tuple[type[Reader], ...] = (
     TextReader,
     CellsReader,
     DateReader,
+    WordReader,
     Unread,
 )
 READERS: Mapping[str, type[Reader]] = {reader.kind: reader for reader in _PLAIN}
@@ -78,6 +80,6 @@ def _date_part(facts: Mapping[str, Any]) -> DatePartReader:
     if not isinstance(column, str) or part not in DATE_PARTS:
         raise ParameterError(f"the column and the part ({', '.join(DATE_PARTS)}) of a date", got=[column, part])
     values = reader_from_dict(facts.get("values"))
-    if isinstance(values, (DatePartReader, DateReader)):
+    if isinstance(values, (DatePartReader, DateReader, WordReader)):
         raise ParameterError("a reader of the values of a part", got=values.kind)
     return DatePartReader(DatePart(column, part), values)

@@ -27,10 +27,11 @@
       return all.sort((x, y) => x.odds - y.odds);
     }
     if (ruler.kind === "words") return [];
-    return (ruler.inside || ruler.marks).map((at, i) => ({ at, text: brief(at, 4), odds: odds(ruler.adds[i], a, b) }));
+    return (ruler.inside || ruler.marks).map((at, i) => ({ at, text: ruler.dates ? day(at) : brief(at, 4), odds: odds(ruler.adds[i], a, b) }));
   }
 
   function brief(x, digits = 6) { return String(Number(x.toPrecision(digits))); }
+  function day(days) { return Math.abs(days) < 1e8 ? new Date(Math.round(days) * 86400000).toISOString().replace(/T.*/, "") : brief(days); }
   function signed(x) {
     if (!Number.isFinite(x)) return x > 0 ? "+\u221e" : "\u2212\u221e";
     return (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(2);
@@ -227,7 +228,7 @@
 
   function name_of(ruler) {
     if (ruler.at === null) return "missing";
-    return ruler.kind === "choice" ? ruler.marks[ruler.at] : brief(ruler.at);
+    return ruler.kind === "choice" ? ruler.marks[ruler.at] : ruler.dates ? day(ruler.at) : brief(ruler.at);
   }
 
   /* Labels where there is room: of the values that come first, and of those at the ends. */

@@ -57,6 +57,11 @@ export function digits(x, n = 4) {
   return typeof x === "number" && Number.isFinite(x) ? String(Number(x.toPrecision(n))) : "–";
 }
 
+/* Days since 1970 as a date. */
+export function day(days) {
+  return Math.abs(days) < 1e8 ? new Date(Math.round(days) * 86400000).toISOString().replace(/T.*/, "") : digits(days);
+}
+
 /* How long ago a time was, or the time itself after a day. */
 export function ago(time, now = Date.now()) {
   const at = typeof time === "number" ? time * 1000 : Date.parse(time);

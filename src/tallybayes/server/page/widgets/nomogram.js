@@ -1,7 +1,7 @@
 /* A nomogram: classify a row by hand. A ruler for every column shows what each value adds to the log odds. */
 
 import { odds } from "../logic/evidence.js";
-import { DECIBANS, digits, signed } from "../logic/numbers.js";
+import { DECIBANS, day, digits, signed } from "../logic/numbers.js";
 import { contribution, prepared, probabilities, score } from "../logic/nomogram_sum.js";
 import { colouredPair, drawing, element, fill, newId } from "./element.js";
 import { probabilityBars } from "./probability_bars.js";
@@ -76,12 +76,12 @@ const controls = {
   steps(ruler, id, changed) {
     const places = (ruler.inside ?? ruler.marks).filter((mark) => mark !== null && Number.isFinite(mark));
     const slider = element("input", { type: "range", id, min: 0, max: places.length - 1, step: 1, value: Math.floor(places.length / 2), dataset: { empty: "" } });
-    const value = element("span", { class: "soft small number" }, "missing");
+    const value = element("span", { class: "soft small number" }, "missing"), text = ruler.dates ? day : digits;
     slider.addEventListener("input", () => {
       ruler.at = places[Number(slider.value)];
       delete slider.dataset.empty;
-      value.textContent = digits(ruler.at);
-      slider.setAttribute("aria-valuetext", digits(ruler.at));
+      value.textContent = text(ruler.at);
+      slider.setAttribute("aria-valuetext", value.textContent);
       changed();
     });
     slider.setAttribute("aria-valuetext", "missing");
