@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import Doubt, NumberReading, all_match
+from tallybayes.cells.number_reading import NumberReading, all_match
 from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
+from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
 
 __all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
@@ -293,7 +294,7 @@ def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, st
     values = [evidence.format(pair).parse(evidence.separated[:1])[0].as_py() for pair in (taken, other)]
     name, sign = ("thousands", other[1]) if other[1] else ("decimal", other[0])
     text = f"{shorten(example)} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
-    return Doubt(text, f'{name}="{sign}" (--{name} {sign}) reads {values[1]:.15g}')
+    return Doubt("number format", text, hint=f'{name}="{sign}" (--{name} {sign}) reads {values[1]:.15g}')
 
 
 def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberFormat, list[Doubt]]:
@@ -308,10 +309,10 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
         numbers = form.parse(lettered)
         example, value = lettered.filter(pc.is_valid(numbers))[:1].to_pylist(), numbers.drop_null()[:1].to_pylist()
         text = f"only {units.n_factors:,} of {n:,} cells have a factor: {{}} was read as {{:.15g}}"
-        return form, [Doubt(text.format(shorten(e), v), None) for e, v in zip(example, value, strict=True)]
+        return form, [Doubt("odd cells", text.format(shorten(e), v)) for e, v in zip(example, value, strict=True)]
     if units.n_without:
         text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
-        return form, [Doubt(text, None)]
+        return form, [Doubt("odd cells", text)]
     return form, []
 
 
@@ -332,13 +333,13 @@ def _factor_or_unit(evidence: _Evidence, form: NumberFormat) -> tuple[NumberForm
     values = [f.parse(shown).to_pylist()[0] for f in (taken, other)]
     text = f"{shorten(shown[0].as_py())} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
     hint = f"factors of the column in the schema (--save-schema, --schema): {str(not is_factor).lower()}"
-    return taken, [Doubt(text, hint)]
+    return taken, [Doubt("odd cells", text, hint=hint)]
 
 
 def _several_units(evidence: _Evidence) -> Doubt:
     shown = "" if evidence.units is None else evidence.units.listed
     text = f"the numbers have different units: {shown}; the column was not taken for numbers"
-    return Doubt(text, "convert the cells to one unit before fitting")
+    return Doubt("odd cells", text, hint="convert the cells to one unit before fitting")
 
 
 def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
@@ -347,7 +348,8 @@ def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
     text = f"the numbers are written in different ways: {seen}"
     if decimal is not None:
         text = f"the decimal sign {decimal!r} does not fit {shorten(evidence.contradicting[0].as_py())}"
-    return Doubt(f"{text}; the column was not taken for numbers", "write all of them in one way before fitting")
+    hint = "write all of them in one way before fitting"
+    return Doubt("number format", f"{text}; the column was not taken for numbers", hint=hint)
 
 
 def _not(cells: Any, pattern: str) -> Any:

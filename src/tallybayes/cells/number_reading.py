@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.doubts import doubt
+from tallybayes.doubts import Doubt, tell_doubts
 from tallybayes.errors import shorten
 
-__all__ = ["Doubt", "NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
+__all__ = ["NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
 
 _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
@@ -28,14 +28,6 @@ _FREQUENT, _FREQUENT_CELLS = 0.03, 24  # share and number of cells from which a 
 _INTEGER = r"^[+-]?\d{1,18}$"
 _BOOLEAN, _TRUE = r"^(?i:true|false)$", r"^(?i:true)$"
 _FIRST = 10  # cells that rule out most columns
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """What was assumed about a column, and how to change it."""
-
-    text: str
-    hint: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +86,18 @@ class NumberReading:
         return tuple(itertools.islice(words, _KEPT)) if self.is_numeric else ()
 
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
-        """The doubts, and the words beside the numbers."""
+        """The doubts, and the words beside the numbers; column: the name of the column."""
+        doubts = tuple(replace(one, column=column) for one in self.doubts)
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:
             hint = f'families={{"{column}": "categorical"}} (--as {column}=categorical) counts every word by itself'
-            return (*self.doubts, Doubt(_not_numbers(sum(rare.values()), rare), hint))
+            return (*doubts, Doubt("odd cells", _not_numbers(sum(rare.values()), rare), column, hint))
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'
-            return (Doubt(f"{text}: {list_words(self.words)}", hint),)
-        return self.doubts
+            return (Doubt("odd cells", f"{text}: {list_words(self.words)}", column, hint),)
+        return doubts
 
 
 def as_found(cells: Any, reading: NumberReading | None) -> Any:
@@ -152,14 +145,14 @@ def all_match(cells: Any, pattern: str) -> bool:
 
 
 class UnreadNumbers:
-    """Counts of the cells that are not numbers, by column; no warning is given twice.
+    """Counts of the cells that are not numbers, by column; nothing is said twice.
 
     >>> import warnings
     >>> cells = UnreadNumbers()
     >>> cells.add("age", pa.array(["unknown", "n.k.", "unknown"]), known=["n.k."], place=lambda: "a.csv, line 3")
     >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
-    ...     cells.warn()
+    ...     cells.tell()
     >>> print(found[0].message)
     column 'age': 2 cells are not numbers and were treated as missing: unknown (2); the first is in a.csv, line 3
     """
@@ -167,7 +160,7 @@ class UnreadNumbers:
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = {}
         self._places: dict[str, str] = {}
-        self._warned: set[tuple[str, str]] = set()
+        self._told: set[Doubt] = set()
 
     def add(self, column: str, cells: Any, *, known: Sequence[str] = (), place: Callable[[], str | None]) -> None:
         """Count cells of a column, except words that are known already; `place` says where the first one is."""
@@ -178,18 +171,17 @@ class UnreadNumbers:
             self._places[column] = first
         self._counts.setdefault(column, Counter()).update(new)
 
-    def warn(self) -> None:
-        """Warn about the cells that were counted, and start again."""
+    def tell(self) -> None:
+        """Say which cells were counted, and start again."""
         for column, counts in self._counts.items():
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))  # however rows came in batches
             text = _not_numbers(counts.total(), dict(ordered))
             where = f"; the first is in {self._places[column]}" if column in self._places else ""
-            self.warn_of_doubts(column, [Doubt(text + where, None)])
+            self.tell_once([Doubt("odd cells", text + where, column)])
         self._counts, self._places = {}, {}
 
-    def warn_of_doubts(self, column: str, doubts: Iterable[Doubt]) -> None:
-        """Warn about what was assumed about a column, once."""
-        for one in doubts:
-            if (column, one.text) not in self._warned:
-                self._warned.add((column, one.text))
-                doubt("odd cells", one.text, column=column, hint=one.hint)
+    def tell_once(self, doubts: Iterable[Doubt]) -> None:
+        """Say what was assumed about columns; nothing is said twice."""
+        new = [one for one in doubts if one not in self._told]
+        self._told.update(new)
+        tell_doubts(new)

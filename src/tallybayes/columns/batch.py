@@ -111,7 +111,7 @@ def with_parts(table: Table, schema: Schema, unread: UnreadDates | None = None) 
         counted.add(column, table.columns[column], cells)
         added |= {name: part_of(cells, part) for name, part in lacking.items()}
     if unread is None:
-        counted.warn()
+        counted.tell()
     return replace(table, columns={**table.columns, **added}) if added else table
 
 

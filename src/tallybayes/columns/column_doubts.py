@@ -18,7 +18,7 @@ from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label_spec import label_column
-from tallybayes.doubts import doubt
+from tallybayes.doubts import doubt, tell_doubts
 from tallybayes.formatting import listed
 from tallybayes.tables.table import Table
 
@@ -109,8 +109,7 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
         return
     is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
     if is_numeric == reading.is_numeric:
-        for one in reading.all_doubts(spec.name):
-            doubt("odd cells", one.text, column=spec.name, hint=one.hint)
+        tell_doubts(reading.all_doubts(spec.name))
 
 
 def doubt_exclusions(specs: Iterable[ColumnSpec]) -> None:

@@ -86,7 +86,7 @@ def infer_date_parts(
     if not used:  # the column will not be read again, where other cells are counted
         unread = UnreadDates()
         unread.add(name, raw, cells)
-        unread.warn()
+        unread.tell()
     dates = replace(dates, reader=DateReader(form))
     specs = {name: dates if used else dates.without_family(Status.SAME_DATE, f"{dates.reason}, all the same")}
     for part in used:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from tallybayes.cells.arrow import pc
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.doubts import doubt
+from tallybayes.doubts import Doubt, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited, LaterCells
@@ -91,7 +91,7 @@ class Files(Source):
         self._progress = progress
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
-        self._said: set[tuple[str, str]] = set()
+        self._said: set[Doubt] = set()
         self._unread_numbers = UnreadNumbers()
         self._names: list[str] = []  # of columns, of which there is at least one
 
@@ -135,11 +135,10 @@ class Files(Source):
             self._formats = self._head = None
 
     def _say(self, form: FileFormat) -> None:
-        """Warn about what was assumed about a file, once."""
-        for text, hint in form.doubts:
-            if (form.name, text) not in self._said:
-                self._said.add((form.name, text))
-                doubt("file", f"{form.name}: {text}", hint=hint)
+        """Say what was assumed about a file, once."""
+        said = {replace(one, text=f"{form.name}: {one.text}"): None for one in form.doubts}
+        tell_doubts(one for one in said if one not in self._said)
+        self._said.update(said)
 
     @property
     def original_names(self) -> list[str]:
@@ -238,7 +237,7 @@ class Files(Source):
                 yield table
                 if self._progress is not None:
                     self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
-        self._unread_numbers.warn()
+        self._unread_numbers.tell()
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]

@@ -171,7 +171,7 @@ class CurrentState:
     def apply(self, counted: CountedRows, sign: int) -> Change:
         """Add (1) or subtract (-1) rows that were counted, all or nothing; their statistics may be changed."""
         apply = add_rows if sign > 0 else subtract_rows
-        counted.unread_dates.warn()
+        counted.unread_dates.tell()
         with self._writing:
             with self.lock:  # single rows that began before this turn are learned now, others after it
                 self.settle()

@@ -124,7 +124,7 @@ class Snapshot:
         unread = UnreadDates()
         for table in tables:
             yield source, with_parts(table, schema, unread)
-        unread.warn()
+        unread.tell()
 
     def encode(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
         """The columns of a table, encoded by the schema; scored: to be scored as new rows, not without themselves."""

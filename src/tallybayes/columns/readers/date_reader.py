@@ -132,8 +132,8 @@ class UnreadDates:
             result.found[column] = before + n, min(known, example)
         return result
 
-    def warn(self) -> None:
-        """Warn about them, once for each column."""
+    def tell(self) -> None:
+        """Say how many there are in each column, and start again."""
         for column, (n, example) in self.found.items():
             cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
             hint = f"families={{{column!r}: 'categorical'}} (--as {column}=categorical) takes the cells as they are"

@@ -81,7 +81,7 @@ def _parse(name: str, text: Any, form: NumberFormat) -> Any:
             raise DataError(expected, got=text[row].as_py(), column=name, row=row, hint=hint)
         unread = UnreadNumbers()
         unread.add(name, cells, known=form.words, place=lambda: None)
-        unread.warn()
+        unread.tell()
     return values
 
 

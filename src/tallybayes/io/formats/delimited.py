@@ -92,7 +92,8 @@ class Delimited(DuckDBFormat):
         if name not in form.expressions:
             return self
         hint = f"skip_lines= (--skip-lines) says how many lines come before the header, here {line - 1}"
-        form.doubts = ((f"the header was taken from line {line}, where {name!r} is", hint), *form.doubts)
+        text = f"the header was taken from line {line}, where {name!r} is"
+        form.doubts = (Doubt("file", text, hint=hint), *form.doubts)
         return form
 
     def reconsider(self, error: TallyError) -> Self | None:
@@ -109,7 +110,7 @@ class Delimited(DuckDBFormat):
         form = type(self)(file, replace(options, quote="none"))
         text = f"quotes are read as signs like any other, because of line {error.line}: {shorten(error.got)}"
         hint = "quote='\"' (--quote '\"') takes them for quotes around cells"
-        form.doubts = ((text, hint), *form.doubts)
+        form.doubts = (Doubt("file", text, hint=hint), *form.doubts)
         return form
 
     @property
@@ -278,7 +279,7 @@ class Delimited(DuckDBFormat):
             return None
         found = reading.needed_format
         if found is not None and self.unread_numbers is not None:
-            self.unread_numbers.warn_of_doubts(name, reading.doubts)
+            self.unread_numbers.tell_once(replace(one, column=name) for one in reading.doubts)
         return None if found is None else replace(found, words=())
 
     def _without_words(self, name: str, column: Any) -> Any:

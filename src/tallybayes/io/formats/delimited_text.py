@@ -21,10 +21,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import IO, Any, NamedTuple
 
-from tallybayes.doubts import doubt
+from tallybayes.doubts import Doubt, doubt
 from tallybayes.errors import Described, FileError, check_integer
 from tallybayes.io.formats.binary_kind import check_text
-from tallybayes.io.formats.dialect import DELIMITERS, Dialect, Doubt, header_names, text_lines
+from tallybayes.io.formats.dialect import DELIMITERS, Dialect, header_names, text_lines
 from tallybayes.io.formats.encoding import MixedLines, is_utf8, table_encoding
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile, temporary_copy
@@ -89,7 +89,7 @@ class DelimitedText:
 
     encoding: of the file as it was given; file, stored_as: what is read, which may be a copy, and its encoding.
     names: of the columns; skip: the number of lines before the one with the names, or before the first row.
-    doubts: what was assumed, each with a hint how to change it.
+    doubts: what was assumed.
     """
 
     def __init__(self, file: InputFile, options: ReadOptions, copy: CsvCopy | None = None) -> None:

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tallybayes.doubts import Doubt
 from tallybayes.errors import ParameterError, check_integer, shorten
 from tallybayes.io.formats.file_format import ReadOptions
 
-__all__ = ["DELIMITERS", "Dialect", "Doubt", "header_names", "text_lines"]
+__all__ = ["DELIMITERS", "Dialect", "header_names", "text_lines"]
 
-Doubt = tuple[str, str | None]  # what was assumed, and how to change it
 
 _NONE = "none"  # the word for no quote, and for no comments
 
@@ -37,7 +37,7 @@ class Dialect:
     r"""Delimiter, quote (None: there are no quotes), the start of comment lines, and the lines before the table.
 
     skip: how many lines at the beginning are not read.
-    doubts: what was assumed, each with a hint how to change it.
+    doubts: what was assumed.
 
     >>> Dialect.of("sep=;\n\na;b\n1,5;2\n", ReadOptions())
     Dialect(delimiter=';', quote='"', comment=None, skip=1, doubts=())
@@ -58,20 +58,21 @@ class Dialect:
         lines = text_lines(sample)
         named = _NAMED.fullmatch(lines[0].strip("\r\n")) if lines else None
         skip = max(skip, 1) if named else skip
-        rest, doubts = lines[skip:], []
+        rest, doubts = lines[skip:], list[Doubt]()
         if comment is not None:
             rest = [line for line in rest if not line.startswith(comment)]
         given = options.delimiter or (named[1] if named else None)
         if options.comment is None:
             start = _comments(rest, given, quote)
             if n_comments := sum(line.startswith(_MARK) for line in rest[:start]):
-                doubts.append((f"lines before the header that begin with # were skipped: {n_comments}", _COMMENT_HINT))
+                text = f"lines before the header that begin with # were skipped: {n_comments}"
+                doubts.append(Doubt("file", text, hint=_COMMENT_HINT))
             skip, rest = skip + start, rest[start:]
         delimiter = given or _delimiter(rest, quote)
         if given is None and options.header and (sign := _sign_after_title(rest, quote)) is not None:
             first = shorten(next(line.strip() for line in rest if line.strip()))
             text = f"{first} is taken for the name of the only column, but all lines after it have {sign!r}"
-            doubts.append((text, "if it is a title: skip_lines= (--skip-lines)"))
+            doubts.append(Doubt("file", text, hint="if it is a title: skip_lines= (--skip-lines)"))
         _check(delimiter, quote, comment)
         return cls(delimiter, quote, comment, skip, tuple(doubts))
 
@@ -94,7 +95,7 @@ def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt
     >>> names, doubts = header_names(["size", "", "size", "size.2", " age "], 1)
     >>> names
     ['size', 'column1', 'size.3', 'size.2', 'age']
-    >>> [text for text, _ in doubts]
+    >>> [one.text for one in doubts]
     ["line 1: column names that repeat were numbered: ['size.3']", "line 1: columns without a name: ['column1']"]
     """
     written = [cell.strip() for cell in cells]
@@ -111,10 +112,12 @@ def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt
     doubts: list[Doubt] = []
     if renamed := [new for new, old in zip(names, filled, strict=True) if new != old]:
         hint = "rename them in the file; if the first line is data: header=False (--no-header)"
-        doubts.append((f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}", hint))
+        text = f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}"
+        doubts.append(Doubt("file", text, hint=hint))
     if unnamed := [new for new, old in zip(names, written, strict=True) if not old]:
         hint = "if this line is a title and the names come later: skip_lines= (--skip-lines)"
-        doubts.append((f"line {line}: columns without a name: {shorten(unnamed, 200)}", hint))
+        text = f"line {line}: columns without a name: {shorten(unnamed, 200)}"
+        doubts.append(Doubt("file", text, hint=hint))
     return names, doubts
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import NumberReading, UnreadNumbers
+from tallybayes.doubts import Doubt
 from tallybayes.errors import FileError, TallyError
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import RowOrigin, Table
@@ -50,7 +51,7 @@ class FileFormat(ABC):
     kind: ClassVar[str]
     name: str
     size: int | None = None
-    doubts: Sequence[tuple[str, str | None]] = ()  # what was assumed about the file, each with a hint how to change it
+    doubts: Sequence[Doubt] = ()  # what was assumed about the file
     unread_numbers: UnreadNumbers | None = None  # where cells are counted that are not numbers
     readings: Mapping[str, NumberReading] = MappingProxyType({})  # how columns of text were read as numbers
 

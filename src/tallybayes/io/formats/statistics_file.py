@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.doubts import Doubt
 from tallybayes.errors import Described, FileError, TallyError, shorten
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
@@ -93,7 +94,7 @@ class _Reader:
     def __init__(self, read: Callable[..., Any], file: InputFile, encoding: str | None, may_miss: bool) -> None:
         self._read, self._file, self._may_miss = read, file, may_miss
         self._more = {} if encoding is None else {"encoding": encoding}
-        self.doubts: list[tuple[str, str | None]] = []
+        self.doubts: list[Doubt] = []
 
     def as_arrow(self) -> str:
         """The path of a copy of the rows as an Arrow file."""
@@ -107,7 +108,7 @@ class _Reader:
                     counts[name].update(cell for cell in cells if cell is not None)
                 types[name] = _wider(types[name], pa.array(cells).type)
         applied = {name: self._meaning(name, labels[name], counts[name]) for name in labels}
-        self.doubts.sort()
+        self.doubts.sort(key=str)
         are_texts = {name for name, values in applied.items() if any(values.values())}
         schema = pa.schema([(name, pa.string() if name in are_texts else kind) for name, kind in types.items()])
         path = temporary_copy(())
@@ -131,16 +132,18 @@ class _Reader:
         if share >= _LABELLED:
             if others:
                 text = f"column {name!r}: {len(others)} of {len(counts)} values have no label, and are read as they are"
-                self.doubts.append((f"{text}: {', '.join(map(str, sorted(others, key=str)[:_SHOWN]))}", None))
+                shown = ", ".join(map(str, sorted(others, key=str)[:_SHOWN]))
+                self.doubts.append(Doubt("odd cells", f"{text}: {shown}"))
             return {**{value: str(value) for value in others}, **labelled}
         text = f"column {name!r}: {len(labelled)} of {len(counts)} values have labels ({shown}); the values are read"
-        self.doubts.append((text, "give every value a label to read the labels"))
+        self.doubts.append(Doubt("odd cells", text, hint="give every value a label to read the labels"))
         missing = {value: text for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
         if missing:
             n = sum(counts[value] for value in missing)
             means = ", ".join(f"{value} ({text})" for value, text in missing.items())
             text = f"column {name!r}: {n:,} cells with labels that say so are missing: {means}"
-            self.doubts.append((text, 'missing_only=["NA"] (--missing-only NA) reads the values'))
+            hint = 'missing_only=["NA"] (--missing-only NA) reads the values'
+            self.doubts.append(Doubt("missing words", text, hint=hint))
         return dict.fromkeys(missing)
 
     def _chunks(self) -> Iterator[dict[str, list[Any]]]:

@@ -175,7 +175,7 @@ class HostedState:
         schema = self.state.schema
         plan = CountingPlan.of(self.state, schema.label, schema.weight, learns=grows)
         counted = RowCounter(plan, grows=grows).count(to_source(data))
-        counted.unread_dates.warn()
+        counted.unread_dates.tell()
         return counted
 
     def _replace(self, state: ModelState) -> None:
