@@ -59,8 +59,8 @@ class NaiveBayes(base.MiniBatchClassifier):
     The type of its first value determines the family of a feature: numbers are histograms, texts are categories,
     booleans are flags, sets are tags, lists and dicts are bags of tokens. Rows can be forgotten exactly.
 
-    The bins of histograms are chosen anew after one row in fifty; until then single rows are answered by the model as it
-    was. `numeric="gaussian"` (Student's t) is the fastest, and always up to date.
+    The bins of histograms are chosen anew after one row in fifty; until then single rows are answered by the model as
+    it was. `numeric="gaussian"` (Student's t) is the fastest, and always up to date.
 
     Parameters
     ----------
@@ -139,17 +139,18 @@ class NaiveBayes(base.MiniBatchClassifier):
         no others.
         """
         row: Row = x if self.bag is None else {_BAG: x}
+        answers = self._lagging()
         try:
-            if (answers := self._lagging()) is not None:
-                return finish(answers, answers.proba(row, is_row=True))
-            return ask(row)
+            return ask(row) if answers is None else finish(answers, answers.proba(row, is_row=True))
         except DataError:
             if not self._model.classes:
                 return None
             known = self._model.schema.columns
-            if not isinstance(row, Mapping) or any(str(name) in known for name in row):
+            if isinstance(row, Mapping) and not any(str(name) in known for name in row):
+                return ask({})
+            if answers is None:
                 raise
-            return ask({})
+            return ask(row)  # its features are new in the last rows, or the error is the same
 
     def _lagging(self) -> Snapshot | None:
         """The model as it was a few rows ago, at most one in fifty; None if it derives quickly after every row.

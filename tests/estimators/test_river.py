@@ -403,6 +403,18 @@ def test_a_new_label_and_a_forgotten_row_are_known_at_once():
     assert 3 in model.predict_proba_one({"amount": 1.0})
 
 
+def test_a_row_of_features_that_are_new_in_the_last_rows_is_answered():
+    model = NaiveBayes()
+    accuracy(model, skewed(600))
+    before = model._answers
+    model.learn_one({"new": 3.0}, 1)
+    assert model.predict_one({"new": 3.0}) in (0, 1)
+    assert model._answers is before
+    assert model.predict_one({"never": 3.0}) in (0, 1)
+    with pytest.raises(DataError):
+        model.predict_one({"amount": "much"})
+
+
 def test_what_answers_is_not_in_a_pickle():
     model = NaiveBayes()
     accuracy(model, skewed(200))
