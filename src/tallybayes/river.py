@@ -25,6 +25,7 @@ from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
+from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.settings import Settings
@@ -41,7 +42,8 @@ Row = Mapping[Hashable, Any]
 
 _BAG = "features"  # the one column of a model of bags
 
-_DEFAULTS = {"numeric": "gaussian", "smoothing": 1.0}  # the fastest to update with every row
+_DEFAULTS = {"smoothing": 1.0}  # without a choice by evidence, which would read all counts after every row
+_LAG = 50  # where deriving takes milliseconds, it is done anew after a change of one row in so many
 _OPTIONS = {
     name: replace(OPTIONS[name], default=_DEFAULTS.get(name, OPTIONS[name].default))
     for name in ("families", *SETTINGS)
@@ -54,8 +56,11 @@ class NaiveBayes(base.MiniBatchClassifier):
     """Naive Bayes for rows of mixed features, by exact counting.
 
     Features and labels may appear and disappear at any time. A feature that is absent, None or NaN contributes nothing.
-    The type of its first value determines the family of a feature: numbers are gaussian (Student's t), texts are
-    categories, booleans are flags, sets are tags, lists and dicts are bags of tokens. Rows can be forgotten exactly.
+    The type of its first value determines the family of a feature: numbers are histograms, texts are categories,
+    booleans are flags, sets are tags, lists and dicts are bags of tokens. Rows can be forgotten exactly.
+
+    The bins of histograms are chosen anew after one row in fifty; until then single rows are answered by the model as
+    it was. `numeric="gaussian"` (Student's t) is the fastest, and always up to date.
 
     Parameters
     ----------
@@ -68,7 +73,7 @@ class NaiveBayes(base.MiniBatchClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), NaiveBayes(), metrics.Accuracy())
-    Accuracy: 88.71%
+    Accuracy: 90.95%
     """
 
     def __init__(self, *, bag: str | None = None, **options: Unpack[FitOptions]) -> None:
@@ -84,10 +89,19 @@ class NaiveBayes(base.MiniBatchClassifier):
             chosen = OPTIONS["families"].domain.check("families", families or {})
         fields = {name: ColumnSpec(name, family, SPECIFIED, origin=Origin.SPECIFIED) for name, family in chosen.items()}
         self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
+        self._answers: Snapshot | None = None  # what answers, if that is the model of a few rows ago
+        self._lags = False
+        self._labels: set[Hashable] = set()
+        self._n_rows = self._n_until = 0  # learned one by one; until so many, answers need not be derived anew
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is derived, which may hold more than the model."""
+        return vars(self) | {"_answers": None, "_n_until": 0}
 
     @property
     def model(self) -> Model:
         """The model, which also explains, describes, saves and merges."""
+        self._n_until = 0  # whoever has the model may change it
         return self._model
 
     @property
@@ -99,42 +113,62 @@ class NaiveBayes(base.MiniBatchClassifier):
     def learn_one(self, x: Row, y: Hashable) -> None:
         """Add a row."""
         self._model.learn_one(x if self.bag is None else {_BAG: x}, y)
+        self._n_rows += 1
+        if y not in self._labels:
+            self._labels.add(y)
+            self._answers = None
 
     def forget_one(self, x: Row, y: Hashable) -> None:
         """Remove a row: exactly, for histograms on their present grid."""
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
+        self._answers, self._n_until, self._n_rows = None, 0, max(self._n_rows - 1, 0)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """P(label | row) of every label learned so far; features that have not been learned are ignored."""
-        proba: dict[Any, float] | None = self._ask(self._model.predict_proba_one, x)
+        proba: dict[Any, float] | None = self._ask(x, self._model.predict_proba_one, Snapshot.by_class)
         return {} if proba is None else proba
 
     def predict_one(self, x: Row, **kwargs: Any) -> Any:
         """The label of a row by the decision rule of the model (default: the most probable); None before any row."""
-        return self._ask(self._model.predict_one, x)
+        return self._ask(x, self._model.predict_one, Snapshot.answer)
 
-    def _ask(self, ask: Callable[[Row], Any], x: Row) -> Any:
+    def _ask(self, x: Row, ask: Callable[[Row], Any], finish: Callable[[Snapshot, Floats], Any]) -> Any:
         """What the model answers for a row, by the conventions of river.
 
         That is None before any row has been learned; features that have not been learned are ignored, even if a row has
         no others.
         """
         row: Row = x if self.bag is None else {_BAG: x}
+        answers = self._lagging()
         try:
-            return ask(row)
+            return ask(row) if answers is None else finish(answers, answers.proba(row, is_row=True))
         except DataError:
             if not self._model.classes:
                 return None
             known = self._model.schema.columns
-            if not isinstance(row, Mapping) or any(str(name) in known for name in row):
+            if isinstance(row, Mapping) and not any(str(name) in known for name in row):
+                return ask({})
+            if answers is None:
                 raise
-            return ask({})
+            return ask(row)  # its features are new in the last rows, or the error is the same
+
+    def _lagging(self) -> Snapshot | None:
+        """The model as it was a few rows ago, at most one in fifty; None if it derives quickly after every row.
+
+        Histograms choose their bins by evidence, from all counts: that takes milliseconds.
+        """
+        if self._n_rows >= self._n_until or (self._lags and self._answers is None):
+            self._n_until = self._n_rows + 1 + self._n_rows // _LAG
+            self._lags = ModelState(self._model.schema, self._model.settings).selects_from_data
+            self._answers = self._model.snapshot() if self._lags else None
+        return self._answers
 
     # Many rows
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Add the rows of a data frame; the result is that of `learn_one` for each row."""
         self._model.learn(self._rows(X), label=y)
+        self._n_until = 0
 
     def predict_proba_many(self, X: Any) -> Any:
         """P(label | row) as a frame of the same library, with a column for every label."""

@@ -131,3 +131,12 @@ def test_infinite_parts_among_the_others_are_stated():
     one = explanation(1.0)
     one.log_evidence.update(x1=np.array([0.0, -np.inf]), x2=np.array([-np.inf, 0.0]))
     assert "both are ruled out" in one.shown("yes", "no", top=0).splitlines()[-2]
+
+
+def test_the_value_of_an_interaction_is_missing_if_all_its_inputs_are():
+    a, b = np.random.default_rng(0).integers(0, 2, (2, 2000))
+    rows = {"a": np.where(a, "x", "y").tolist(), "b": np.where(b, "p", "q").tolist(), "y": (a ^ b).tolist()}
+    model = tb.tune(rows, label="y", what="interactions").model
+    both, one, neither = model.explain([{"a": "x", "b": "p"}, {"a": "x", "b": None}, {"a": None, "b": None}])
+    assert [found.values["a x b"] for found in (both, one, neither)] == [["x", "p"], ["x", None], None]
+    assert "a x b    (missing)" in neither.shown()

@@ -73,7 +73,7 @@ def test_the_scikit_learn_estimator_has_every_option():
 
 def test_the_river_estimator_has_every_setting():
     found = defaults(NaiveBayes)
-    own = {"numeric": "gaussian", "smoothing": 1.0}
+    own = {"smoothing": 1.0}
     wanted = {name: own.get(name, option.default) for name, option in SETTINGS.items() if name != "infer"}
     assert found == {"families": None, **wanted}
     for name in found:

@@ -195,10 +195,7 @@ class Explanation(ResultView):
         }
 
     def to_frame(self, positive: Any = None, against: Any = None, *, top: int | None = None) -> Any:
-        """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed.
-
-        top: only so many columns with the largest contributions; the others are one row.
-        """
+        """The contributions in decibans as a pandas DataFrame: column, value, decibans; in the order of `shown`."""
         if len(self.classes) < 2:
             return data_frame([], ["column", "value", "decibans"])
         parts = self._sort_odds(*self.sides(positive, against), top)
@@ -263,8 +260,7 @@ class Explanation(ResultView):
         if self.posterior is not None and self.posterior.decision is not None:
             answer = "none" if self.answer is None else shown(self.answer)
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
-        n_words = _WORDS if top is None else top
-        words = (self._words_shown(name, best, other, scale, digits, n_words) for name in self.words)
+        words = (self._words_shown(name, best, other, scale, digits, top) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
     def _threshold_odds(self, positive: Any) -> float | None:
@@ -300,9 +296,10 @@ class Explanation(ResultView):
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))
 
-    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int, n: int) -> TextGrid:
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int, top: int | None) -> TextGrid:
         """The words of a text with the largest contributions, as a table."""
-        odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
+        n, odds = _WORDS if top is None else top, self.word_odds(column, best, other)
+        odds.sort(key=lambda pair: -abs(pair[1]))
         rows = [
             [shorten_word(word.token) or "(absent words)", str(len(word.spans) or ""), signed(value * scale, digits)]
             for word, value in odds[:n]
@@ -379,9 +376,10 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
 
 
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
-    """The values of a row by column; of an interaction, those of its inputs."""
+    """The values of a row by column; of an interaction, those of its inputs, None if all are missing."""
     values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    return values | {name: [values.get(column) for column in inputs] for name, inputs in named.items()}
+    inputs = {name: [values.get(column) for column in columns] for name, columns in named.items()}
+    return values | {name: cells if any(cell is not None for cell in cells) else None for name, cells in inputs.items()}
 
 
 def _show(schema: Schema, name: str, value: Any) -> Any:

@@ -84,6 +84,22 @@ def test_a_reload_loses_no_row_and_a_file_adds_some(page):
     assert entries(page) == []
 
 
+def test_all_rows_are_judged_before_the_most_doubtful_one_is_shown(page):
+    """The most doubtful row of a file may be anywhere in it, not only among its first thousand rows."""
+    page.open("correct/pets")
+    page.click("Empty the batch")
+    rows = [f"sure{i},{30 + i % 9},walks" for i in range(2100)]
+    rows[2050] = "Moot,6.5,"
+    page.drop("main .head", "many.csv", "name,kilos,likes\n" + "\n".join(rows) + "\n", "text/csv")
+    page.until(lambda: page.texts(".queue-title")[:1] == ["Moot"])
+    page.settled()
+    assert page.text(".queue [aria-current] .queue-title") == "Moot"
+    assert page.text(".head p[role=status]").startswith("The most doubtful row comes first")
+    page.press("2")
+    assert page.text(".queue-head").startswith("1 of 2100")
+    assert page.errors() == []
+
+
 def test_rows_go_from_try_to_the_batch(page):
     page.open("try/pets")
     page.go("correct/pets").click("Empty the batch")

@@ -32,6 +32,7 @@ test("a row has the columns of the model that are not missing", () => {
   assert.equal(titleOf({ kilos: 3, subject: "hello" }, [], "pet"), "hello");
   assert.equal(titleOf({ kilos: 3, pet: "cat" }, [], "pet"), "3");
   assert.equal(shownValue({ red: 2 }), "red: 2");
+  assert.deepEqual([[null, null], [3, null], [], ["sun", "fish"]].map(shownValue), ["", "3, (missing)", "", "sun, fish"]);
 });
 
 test("events arrive whole, however their bytes are cut", () => {

@@ -28,10 +28,13 @@ export function typedBag(text) {
   return bag;
 }
 
-/* A value as text for a field or a table. */
+/* A value as text for a field or a table; empty if it is missing, also all parts of a list. */
 export function shownValue(value) {
   if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.map(shownValue).join(", ");
+  if (Array.isArray(value)) {
+    const parts = value.map(shownValue);
+    return parts.some(Boolean) ? parts.map((part) => part || "(missing)").join(", ") : "";
+  }
   if (typeof value === "object") return Object.entries(value).map(([key, part]) => `${key}: ${shownValue(part)}`).join(", ");
   return String(value);
 }

@@ -9,7 +9,8 @@ import { acceptFiles, fileButton } from "../widgets/file_drop.js";
 import { notify, problemBlock } from "../widgets/problem.js";
 import { teachBar } from "../widgets/teach_bar.js";
 
-const SCORED = 1000;  // open rows that are scored again after a change
+const SCORED = 1000;  // rows of one request
+const ORDER = "The most doubtful row comes first. Every label you give is learned at once, and the rows that remain are judged anew.";
 const LISTED = 60;  // rows in the list
 
 /* The view of a model: {element, key, leave}. */
@@ -28,9 +29,10 @@ export function correctView(session, batches) {
   const side = element("section", { class: "card queue-card", "aria-label": "Rows of the batch" }, progress, list);
   const columns = element("div", { class: "correct", hidden: true }, side, work);
   const add = element("div", { class: "row-of" }, fileButton("Add rows from a file", take), element("button", { type: "button", class: "quiet", on: { click: clear } }, "Empty the batch"));
+  const order = element("p", { role: "status" }, ORDER);
   const page = element("div", {},
     element("div", { class: "head" }, element("div", {}, element("h1", { tabindex: "-1" }, `Correct ${session.name}`),
-      element("p", {}, "The most doubtful row comes first. Every label you give is learned at once, and the rows that remain are judged anew.")), add),
+      order), add),
     empty, columns);
   acceptFiles(page, take);
   let current = null, latest = 0, busy = false;
@@ -42,23 +44,33 @@ export function correctView(session, batches) {
     return open().sort((x, y) => (scores.get(y.id)?.doubt ?? 2) - (scores.get(x.id)?.doubt ?? 2) || x.id - y.id);
   }
 
-  /* Score the open rows again, then show the list; the current row stays unless it is done. */
+  /* Score all open rows again, then show the list; the current row stays unless it is done. */
   async function refresh({ keep = true } = {}) {
     latest += 1;
-    const own = latest, scored = open().slice(0, SCORED);
-    if (scored.length) {
-      try {
-        const found = await session.predict(scored.map((entry) => session.row(entry.row)));
-        if (own !== latest) return;
-        fill(trouble);
-        scored.forEach((entry, i) => scores.set(entry.id, { p: found.probabilities[i], label: found.predictions[i], doubt: doubt(found.probabilities[i]) }));
-      } catch (error) {
-        if (own === latest) fill(trouble, problemBlock(error));
-      }
+    const own = latest;
+    try {
+      if (!await score(open(), own)) return;
+      order.textContent = ORDER;
+      fill(trouble);
+    } catch (error) {
+      if (own !== latest) return;
+      order.textContent = "Not all rows could be judged: their order is not yet by doubt.";
+      fill(trouble, problemBlock(error));
     }
     if (!keep || !current || current.state !== "open") current = inOrder()[0] ?? null;
     paintList();
     await paintRow();
+  }
+
+  /* Score rows, some at a time, and say how far it is; false if something newer has begun. */
+  async function score(rows, own) {
+    for (let from = 0; from < rows.length; from += SCORED) {
+      if (from && own === latest) order.textContent = `Judging the rows: ${from.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ...`;
+      const part = rows.slice(from, from + SCORED), found = await session.predict(part.map((entry) => session.row(entry.row)));
+      if (own !== latest) return false;
+      part.forEach((entry, i) => scores.set(entry.id, { p: found.probabilities[i], label: found.predictions[i], doubt: doubt(found.probabilities[i]) }));
+    }
+    return own === latest;
   }
 
   function paintList() {
