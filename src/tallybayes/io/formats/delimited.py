@@ -11,7 +11,6 @@ from __future__ import annotations
 import bisect
 import contextlib
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -28,11 +27,12 @@ from tallybayes.cells.number_reading import NumberReading, as_found
 from tallybayes.doubts import Doubt
 from tallybayes.errors import DataError, Described, TallyError, shorten
 from tallybayes.io.formats.csv_blocks import LONGEST_LINE, CsvBlocks
+from tallybayes.io.formats.delimited_error import OtherEncodingError, UnusualQuoteError, line_error, reason_of
 from tallybayes.io.formats.delimited_text import CsvCopy, DelimitedText
 from tallybayes.io.formats.duckdb_connection import sql_text
-from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn, line_in
+from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn
 from tallybayes.io.formats.file_format import ReadOptions
-from tallybayes.io.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.io.formats.input_file import InputFile
 from tallybayes.io.formats.totals_row import are_sums, totals_doubt
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
@@ -45,14 +45,6 @@ _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
 _FLAG = r"^(?i:true|false|t|f|yes|no|y|n|0|1)$"
 _KINDS: dict[Any, Kind] = {pa.bool_(): "flag", pa.int64(): "number", pa.float64(): "number"}
-
-
-class OtherEncodingError(DataError):
-    """A line that is not in the encoding of the file."""
-
-
-class UnusualQuoteError(DataError):
-    """A quote that is never closed, or is not at the end of its cell."""
 
 
 class LaterCells(NamedTuple):
@@ -368,27 +360,7 @@ class Delimited(DuckDBFormat):
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
-        message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
-        found_line = line_in(message)
-        line = None if found_line is None else self.text.original_line(found_line)
-        if "unicode" in message.lower() or "encoded" in message.lower():
-            hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
-            return OtherEncodingError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
-        if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-            hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
-            if found_line == self.text.skip + 2 and int(found[2]) > int(found[1]):
-                hint = f"if the lines before it are a title: skip_lines= (--skip-lines); {hint}"
-            if without_compression_suffix(self.name).endswith(".txt"):
-                hint = "if this is a text and not a table: format='text' (--format text)"
-            return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
-        if "unterminated quote" in message.lower():
-            hint = f"quote='none' (--quote none) takes quotes for signs like any other; {_SKIP}"
-            return UnusualQuoteError("a closing quote", got=_original(message), file=self.name, line=line, hint=hint)
-        if line is not None:
-            what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
-            words = f"a line that can be read ({_in_words(what)})"
-            return DataError(words, got=_original(message), file=self.name, line=line, hint=_SKIP)
-        return super().broken(error)
+        return line_error(error, self.text) or super().broken(error)
 
     def reported(self) -> list[DataError]:
         """The lines that DuckDB could not read."""
@@ -401,7 +373,7 @@ class Delimited(DuckDBFormat):
         self._rejected = {line for line, _, _ in found}
         return [
             DataError(
-                f"a line that can be read ({_in_words(message)})",
+                f"a line that can be read ({reason_of(message)})",
                 got=content.strip(),
                 file=self.name,
                 line=self.text.original_line(line),
@@ -415,16 +387,4 @@ class Delimited(DuckDBFormat):
         return None if row < 0 else next(itertools.islice(lines, row, None), None)
 
 
-_SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"
 _DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1"}
-
-
-def _in_words(message: str) -> str:
-    """DuckDB's reason, shorter."""
-    return re.sub(r"Expected Number of Columns: (\d+) Found: (\d+)", r"\2 cells instead of \1", message).rstrip(".")
-
-
-def _original(message: str) -> str:
-    """The line that DuckDB shows."""
-    found = re.search(r"Original Line:\s*(.*)", message)
-    return found[1].strip() if found else ""
