@@ -8,13 +8,15 @@
 
 A new column that comes while a model is learning goes the same way. Files of text are examined and parsed where they
 are read (`io/formats`). `with_readings` does the same for text in memory, in databases and in other files with types:
-there, text of plain digits stays text, because it was given as text.
+there, text of plain digits stays text, because it was given as text, unless a family of numbers is wanted. If it has so
+many different values that a CSV file would give numbers, that is doubtful, and said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +31,7 @@ from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
 from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
+from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.readers.bag_reader import BagReader
 from tallybayes.columns.readers.date_reader import part_name
 from tallybayes.columns.readers.flag_reader import FlagReader
@@ -36,7 +39,7 @@ from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart, is_array, is_plain_number, text_of
 from tallybayes.columns.readers.word_reader import WORD_PART, WordReader
-from tallybayes.doubts import doubt
+from tallybayes.doubts import Doubt, doubt
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families import Categorical, Family, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
@@ -47,6 +50,8 @@ from tallybayes.tables.source import HEAD
 from tallybayes.tables.table import Raw, Table
 
 __all__ = ["Inference", "with_readings"]
+
+_MANY_DIGITS, _SOME_DIGITS = 100, 10  # different numbers that are given as text, from which on that is said
 
 
 @dataclass(frozen=True)
@@ -171,29 +176,46 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
     return spec
 
 
-def with_readings(table: Table, names: Collection[str]) -> Table:
+def with_readings(table: Table, names: Collection[str], wanted: Mapping[str, bool] | None = None) -> Table:
     """A table whose columns of text are numbers where that is how they are written.
+
+    wanted: of columns whose family is given, whether it is one of numbers: then plain digits are numbers too.
 
     >>> from tallybayes.tables.table import to_table
     >>> table = with_readings(to_table({"price": ["$5", "$1,200"], "code": ["1", "2"]}), ["price", "code"])
     >>> table.columns["price"].to_pylist(), table.columns["code"]
     ([5.0, 1200.0], ['1', '2'])
     """
+    known = wanted or {}
     new = {name: raw for name in names if name not in table.readings and not is_array(raw := table.columns[name])}
     if not new:
         return table
     first = {name: text_of(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
     cells = {name: MissingWords().clean(text) for name, text in first.items() if text is not None}
     readings = {
-        name: reading
+        name: _as_given(name, reading, cells[name], True if _is_mixed(table.columns[name]) else known.get(name))
         for name, reading in detect_numbers(cells).items()
-        if reading.is_numeric and (reading.example is not None or _is_mixed(table.columns[name]))
+        if reading.is_numeric or known.get(name)
     }
-    if not readings:
-        return table
-    texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings}
-    numbers = {name: reading.format.parse(texts[name]) for name, reading in readings.items()}
+    texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings if readings[name].is_numeric}
+    numbers = {name: readings[name].format.parse(text) for name, text in texts.items()}
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
+
+
+def _as_given(name: str, reading: NumberReading, cells: Any, is_wanted: bool | None) -> NumberReading:
+    """The reading of a column that was given as text: plain digits are numbers only if these are wanted.
+
+    is_wanted: None if nobody has said it.
+    """
+    if reading.example is not None or is_wanted:
+        return replace(reading, is_numeric=True, is_plain=False)  # text needs a format, also a plain one
+    n_values = len(cells.unique()) - bool(cells.null_count)
+    is_diverse = n_values > _MANY_DIGITS or (n_values > _SOME_DIGITS and 2 * n_values > reading.n_cells)
+    if not is_diverse or is_wanted is False or named_as_identifier(name):
+        return replace(reading, is_numeric=False, has_codes=True)  # nothing to say
+    hint = f'families={{"{name}": "histogram"}} (--as {name}=histogram) reads them as numbers'
+    text = f"{n_values:,} different numbers are given as text and were taken for text"
+    return replace(reading, is_numeric=False, doubts=(Doubt("odd cells", text, hint=hint),))
 
 
 def _is_dictionary(raw: Raw) -> bool:

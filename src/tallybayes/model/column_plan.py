@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.column_doubts import doubt_exclusions, doubt_missing_words, doubt_numbers
@@ -26,6 +27,8 @@ from tallybayes.state.settings import Settings
 from tallybayes.tables.table import Table
 
 __all__ = ["plan_columns"]
+
+_NUMBERS = (Reals, Flags)
 
 Families = Mapping[str, Family | DateFormat]
 
@@ -111,7 +114,8 @@ class _ColumnPlan:
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
         self._inferred -= {group} - set(only or ())  # its cells are not interpreted
         texts = {name for name, family in chosen.items() if isinstance(family, Family) and family.tokeniser is not None}
-        self._head = with_readings(head, self._inferred - texts) if settings.infer != "type" else head
+        wanted = {name: isinstance(one, Family) and one.column in _NUMBERS for name, one in chosen.items()}
+        self._head = with_readings(head, self._inferred - texts, wanted) if settings.infer != "type" else head
 
     def add_columns(self) -> None:
         """Plan the columns of the table, and the parts of dates."""
