@@ -26,10 +26,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes.cells.arrow import combine_chunks, is_text_type, to_numpy
 from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label import are_reals, encode_labels
+from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.errors import TallyError
 from tallybayes.tables.raw_values import has_fraction
 from tallybayes.tables.source import HEAD
@@ -75,7 +78,8 @@ def group_columns(head: Table, names: Iterable[str], codes: NDArray[np.integer[A
     listed = listed if len(listed) <= _COLUMNS else [name for name in listed if named_as_identifier(name)]
     some = head.only(listed).take(known[np.linspace(0, len(known) - 1, min(_SOME, len(known))).astype(np.int64)])
     likely = [name for name in listed if _may_have_values(name, some.columns)]
-    cells = head.only(likely).take(known)
+    cells = head.only(likely).part(0, len(codes))
+    cells = cells if len(known) == len(codes) else cells.take(known)
     found = [_judge(name, cells.columns, codes[known].astype(np.int64), n_classes) for name in likely]
     columns = [column for column in found if column is not None]
     return sorted(columns, key=lambda one: (not named_as_identifier(one.name), -one.agreement, one.n_values, one.name))
@@ -83,20 +87,48 @@ def group_columns(head: Table, names: Iterable[str], codes: NDArray[np.integer[A
 
 def _may_have_values(name: str, cells: Mapping[str, Raw]) -> bool:
     """Whether a few rows have nearly as many values as a column needs, none of them with a fraction."""
+    raw, needed = cells[name], 0.8 * _VALUES
+    if type(raw) is np.ndarray and raw.dtype.kind in "iu" and int(raw.max()) - int(raw.min()) < needed - 1:
+        return False
     codes = _codes(name, cells)
-    return codes is not None and len(np.unique(codes[codes >= 0])) >= 0.8 * _VALUES
+    return codes is not None and len(np.unique(codes[codes >= 0])) >= needed
 
 
 def _codes(name: str, cells: Mapping[str, Raw]) -> NDArray[np.int64] | None:
     """The values of a column, numbered in their order, -1 where missing; None if they cannot be groups."""
-    raw = cells[name]
+    raw = combine_chunks(cells[name]) if isinstance(cells[name], pa.ChunkedArray) else cells[name]
+    if isinstance(raw, pa.Array) and is_text_type(raw.type):
+        encoded = as_codes(name, raw)
+        return _place(encoded.codes, sorted(range(len(encoded.keys)), key=lambda code: str(encoded.keys[code])))
+    if isinstance(raw, pa.Array) and (pa.types.is_integer(raw.type) or pa.types.is_floating(raw.type)):
+        raw = to_numpy(raw)
+    if type(raw) is np.ndarray and raw.ndim == 1 and raw.dtype.kind in "iuf":
+        return _number_codes(raw)
     try:
         labels = encode_labels(name, raw)
-        if are_reals(raw) and has_fraction(np.array(labels.keys, np.float64)):
-            return None
     except (TallyError, TypeError):  # lists, maps, values of several types
         return None
-    return labels.codes.astype(np.int64)
+    has_reals = are_reals(raw) and has_fraction(np.array(labels.keys, np.float64))
+    return None if has_reals else labels.codes.astype(np.int64)
+
+
+def _place(codes: NDArray[np.integer[Any]], order: list[int]) -> NDArray[np.int64]:
+    """Codes by the places of their keys in an order; -1 stays."""
+    places = np.full(len(order) + 1, -1, np.int64)
+    places[order] = np.arange(len(order))
+    return np.asarray(places[np.where((codes < 0) | (codes >= len(order)), len(order), codes)])
+
+
+def _number_codes(values: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Whole numbers, numbered in their order; None if one has a fraction."""
+    if values.dtype.kind != "f":
+        return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    if has_fraction(values):
+        return None
+    known = np.isfinite(values)
+    result = np.full(len(values), -1, np.int64)
+    result[known] = np.unique(values[known], return_inverse=True)[1]
+    return result
 
 
 def _judge(name: str, cells: Mapping[str, Raw], classes: NDArray[np.int64], n_classes: int) -> GroupColumn | None:
@@ -113,8 +145,8 @@ def _judge(name: str, cells: Mapping[str, Raw], classes: NDArray[np.int64], n_cl
         return None
     if len(several) < _VALUES_PER_CLASS * n_classes:
         return None
-    rows = np.flatnonzero(sizes[codes] > 1)
-    within, beside = _agreements(np.searchsorted(several, codes[rows]), classes[rows])
+    rows, place = sizes[codes] > 1, np.cumsum(sizes > 1) - 1
+    within, beside = _agreements(place[codes[rows]], classes[rows])
     if within < _AGREEMENT or beside >= _OF_NEIGHBOURS * within:
         return None
     return GroupColumn(name, n_values, len(codes), round(within, 6))
