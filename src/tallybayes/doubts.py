@@ -22,19 +22,20 @@ from tallybayes.errors import ParameterError, warn
 
 __all__ = ["Doubt", "DoubtKind", "collect_doubts", "doubt", "list_doubts", "tell_doubts", "tell_together"]
 
-DoubtKind = Literal[
+DoubtKind = Literal[  # in the order in which they are listed
     "labels",  # rows without a label because a word was taken for missing, labels that are written differently
+    "rows",  # rows that were skipped, totals among the rows
+    "file",  # header, encoding, quotes, nested values
     "missing words",  # words for missing values that may be values, and the other way round
-    "excluded column",  # a column that is not used though most of its cells are filled
     "odd cells",  # a word, a unit or an odd cell decided about the column, or was dropped
     "number format",  # decimal commas and thousands separators that could be the other
     "dates",  # the order of day and month, the century
     "categories",  # values outside an order
-    "rows",  # rows that were skipped, totals among the rows
-    "file",  # header, encoding, quotes, nested values
+    "excluded column",  # a column that is not used though most of its cells are filled
     "groups",  # rows that seem to belong together
     "possible leak",  # a column that tells the label
 ]
+_LISTED = 20  # doubts in a list
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def tell_together() -> Iterator[list[Doubt]]:
 
 
 def list_doubts(doubts: Sequence[Doubt]) -> str:
-    """Doubts as a list for people.
+    """Doubts as a list for people, sorted by kind.
 
     >>> print(list_doubts([Doubt("rows", "3 rows were skipped", hint="mend them"), Doubt("dates", "1951", "born")]))
     please check:
@@ -138,4 +139,7 @@ def list_doubts(doubts: Sequence[Doubt]) -> str:
       hint: mend them
     - column 'born': 1951
     """
-    return "\n".join(["please check:", *("- " + str(one).replace("\nhint: ", "\n  hint: ") for one in doubts)])
+    ordered = sorted(doubts, key=lambda one: get_args(DoubtKind).index(one.kind))
+    lines = ["- " + str(one).replace("\nhint: ", "\n  hint: ") for one in ordered[:_LISTED]]
+    more = [f"- and {len(doubts) - _LISTED} more"] if len(doubts) > _LISTED else []
+    return "\n".join(["please check:", *lines, *more])

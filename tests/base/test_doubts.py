@@ -118,7 +118,7 @@ def test_tuning_and_evaluation_tell_their_doubts_together():
     data = {"a": rng.normal(size=300), "x": np.arange(300) * 7 % 300, "y": [None, *("pq" * 150)[:299]]}
     for work in (tb.tune, tb.cross_validate, tb.prequential):
         with pytest.warns(
-            DataWarning, match="please check:\n- numbers that hardly repeat.*: x\n(.|\n)*1 of 300 rows"
+            DataWarning, match="please check:\n- .*1 of 300 rows(.|\n)*- numbers that hardly repeat.*: x\n"
         ) as said:
             work(data, label="y")
         assert len(said) == 1

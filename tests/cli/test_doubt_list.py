@@ -16,10 +16,10 @@ def log(tmp_path):
 
 EXPECTED = [
     "please check:",
-    "- numbers that hardly repeat, excluded as identifiers: x",
-    '  hint: families={"x": "histogram"} (--as x=histogram) uses one',
     "- column 'y': 20 of 200 rows have no label and were left out; words that were read as a missing label: '?' (20)",
     '  hint: missing_only=["NA"] (--missing-only NA) says which words mean a missing value',
+    "- numbers that hardly repeat, excluded as identifiers: x",
+    '  hint: families={"x": "histogram"} (--as x=histogram) uses one',
 ]
 
 
@@ -38,7 +38,7 @@ def test_the_list_stands_above_the_result(log, verb):
 def test_strict_is_an_error_and_nothing_is_written(log, verb):
     done = tally(verb, "log.csv", "--label", "y", "--strict", cwd=log)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: --strict: please check:\n- numbers")
+    assert done.stderr.startswith("error: --strict: please check:\n- column")
     assert done.stdout == ""
     assert [path.name for path in log.iterdir()] == ["log.csv"]
     settled = ["--ignore", "x", "--missing-only", "NA", "--strict"]

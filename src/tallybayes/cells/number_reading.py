@@ -87,7 +87,8 @@ class NumberReading:
 
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
         """The doubts, and the words beside the numbers; column: the name of the column."""
-        doubts = tuple(replace(one, column=column) for one in self.doubts)
+        as_it_is = f'families={{"{column}": "categorical"}} (--as {column}=categorical) takes the cells as they are'
+        doubts = tuple(replace(one, column=column, hint=one.hint or as_it_is) for one in self.doubts)
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:

@@ -6,6 +6,7 @@ Of columns that are not used: those that most rows have a value of.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import doubt, tell_doubts
 from tallybayes.formatting import listed
-from tallybayes.tables.table import Table
+from tallybayes.tables.table import Table, column_values
 
 __all__ = [
     "doubt_exclusions",
@@ -34,9 +35,10 @@ __all__ = [
 _FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
 _LEAST_CELLS = 5  # of such a word
 _LISTED = 5  # names of columns, words
+_ROW_NUMBERS = 1000  # that are looked at
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
 _USES = {
-    Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "categorical"),
+    Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
     Status.NESTED: ("nested values, excluded", None),
     Status.NO_FAMILY: ("values of a type that no family takes, excluded", None),
@@ -97,7 +99,7 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
     label = label if isinstance(label, str) else None
     text = f"{n_skipped:,} of {n_rows:,} rows have no label and were left out"
     if not words:
-        doubt("rows", text, column=label)
+        doubt("rows", text, column=label, hint="give these rows a label, or take them out of the data")
         return
     shown = ", ".join(f"{word!r} ({n:,})" for word, n in list(words.items())[:_LISTED])
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
@@ -112,13 +114,24 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
         tell_doubts(reading.all_doubts(spec.name))
 
 
-def doubt_exclusions(specs: Iterable[ColumnSpec]) -> None:
-    """Say which columns are not used though they have values; not those whose name says that they are identifiers."""
+def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
+    """Say which columns are not used though they have values.
+
+    Not those whose name says that they are identifiers, and not the numbers of the rows, from 0 or 1 on.
+    """
     excluded: dict[Status, list[str]] = {}
     for spec in specs:
-        if spec.status in _USES and not named_as_identifier(spec.name):
+        if spec.status in _USES and not named_as_identifier(spec.name) and not _are_row_numbers(spec, table):
             excluded.setdefault(spec.status, []).append(spec.name)
     for status, names in excluded.items():
         text, family = _USES[status]
         hint = None if family is None else f'families={{"{names[0]}": "{family}"}} (--as {names[0]}={family}) uses one'
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
+
+
+def _are_row_numbers(spec: ColumnSpec, table: Table) -> bool:
+    """Whether an identifier counts the rows."""
+    if spec.status is not Status.NUMBER_IDENTIFIER:
+        return False
+    some = column_values(table.columns[spec.name][:_ROW_NUMBERS])
+    return some[0] in (0, 1) and all(after == before + 1 for before, after in itertools.pairwise(some))

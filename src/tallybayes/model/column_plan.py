@@ -246,4 +246,4 @@ class _ColumnPlan:
         said = {name for name, reading in self._head.readings.items() if reading.doubts}
         if self._head.is_from_file:  # its format says what is nested, and how to reach it
             said |= {name for name in inferred if self.columns[name].status is Status.NESTED}
-        doubt_exclusions(self.columns[name] for name in inferred if name not in said)
+        doubt_exclusions((self.columns[name] for name in inferred if name not in said), self._head)
