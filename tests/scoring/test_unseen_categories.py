@@ -31,10 +31,8 @@ def test_a_value_that_is_spelt_like_a_known_one_is_warned_of():
         MODEL.predict({"c": ["no"] * 99 + ["yse"]})
 
 
-def test_more_new_values_than_expected_are_warned_of():
-    with pytest.warns(DataWarning, match=r"99 of 100 rows have a value that the model has not learned: 'ja'\n"):
-        MODEL.predict({"c": ["ja"] * 99 + ["no"]})
-    MODEL.predict({"c": ["no"] * 5000 + ["perhaps"]})  # one among so many is no surprise
+def test_new_values_that_are_like_no_known_one_are_not_warned_of():
+    MODEL.predict({"c": ["yes"] * 20 + ["perhaps"] * 10})
 
 
 def test_new_values_are_ordinary_where_most_values_are_different():
@@ -45,6 +43,7 @@ def test_new_values_are_ordinary_where_most_values_are_different():
     model.predict({"name": [*known[:20], *names(30, 500), "aku sno"]})
 
 
+@pytest.mark.filterwarnings("ignore:column .code.* look like rows of one group:tallybayes.errors.DataWarning")
 def test_new_values_are_a_surprise_where_some_values_come_again():
     rows = {"code": [f"{i % 300:05}" for i in range(1000)], "y": ["p", "q"] * 500}
     model = tb.fit(rows, label="y", families={"code": "categorical"})

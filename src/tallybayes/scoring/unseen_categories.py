@@ -5,8 +5,7 @@ and postal codes have new values all the time. How often a new value is to be ex
 the model has learned once (Good, 1953: The population frequencies of species). A warning is given for
 
 * a column without any known value in ten rows or more, unless that was to be expected;
-* a value that is spelt like a known one, in a column in which new values are rare;
-* more new values than were to be expected, in a column in which they are rare.
+* a value that is spelt like a known one, in a column in which new values are rare.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ __all__ = ["LEAST_ROWS", "UnseenCategories"]
 LEAST_ROWS = 10  # with fewer it may be chance
 _EXAMPLES = 3  # values that are shown
 _RARE = 0.02  # share of new values below which they are rare
-_CHANCE = 0.01  # of so many new values: below it they are a surprise
-_CHANCE_OF_ALL = 1e-4  # that no value is known, likewise
+_CHANCE_OF_ALL = 1e-4  # that no value is known: below it that is a surprise
 _ORDINARY = 0.5  # share of new values from which on it is no surprise that all are
 _KEPT = 1000  # different new values of a column that are counted by themselves
 _COMPARED = 20  # of them, the most frequent, are compared with so many known values
@@ -102,10 +100,8 @@ class UnseenCategories:
                     text = f"no value in {n:,} rows is known to the model: {next(iter(new))!r}, where it has learned"
                     hint = "write the values as in the data that the model has learned"
                     warn(f"{text} {learned}", column=name, hint=hint)
-            elif share < _RARE:
-                near = _spelt_alike(new, known)
-                if near or _is_surprise(n, n_rows, share):
-                    self._warn_of(name, new, near)
+            elif share < _RARE and (near := _spelt_alike(new, known)):
+                self._warn_of(name, new, near)
 
     def _warn_of(self, name: str, new: Counter[Any], near: Mapping[Any, str]) -> None:
         n, n_rows = new.total(), self._rows[name]
@@ -121,12 +117,6 @@ def _share_of_new(known: Mapping[Any, float]) -> float:
     """The share of new values that is to be expected in new rows: that of values which were learned once."""
     once = sum(amount <= 1 for amount in known.values())
     return (once + 0.5) / (sum(known.values()) + 1)
-
-
-def _is_surprise(n: int, n_rows: int, share: float) -> bool:
-    """Whether so many new values among some rows are more than was to be expected: Chernoff's bound for Poisson."""
-    mean = n_rows * share
-    return n > mean and -mean + n * (1 + math.log(mean / n)) < math.log(_CHANCE)
 
 
 def _spelt_alike(new: Counter[Any], known: Mapping[Any, float]) -> dict[Any, str]:
