@@ -31,7 +31,12 @@ def test_a_value_that_is_spelt_like_a_known_one_is_warned_of():
         MODEL.predict({"c": ["no"] * 99 + ["yse"]})
 
 
-def test_new_values_that_are_like_no_known_one_are_not_warned_of():
+def test_a_column_of_mostly_new_values_is_warned_of():
+    with pytest.warns(DataWarning, match=r"99 of 100 rows have a value that the model has not learned: 'ja'\n"):
+        MODEL.predict({"c": ["ja"] * 99 + ["no"]})
+
+
+def test_some_new_values_that_are_like_no_known_one_are_not_warned_of():
     MODEL.predict({"c": ["yes"] * 20 + ["perhaps"] * 10})
 
 

@@ -4,7 +4,8 @@ An unseen category counts for nothing, without any error. Whether that is worth 
 and postal codes have new values all the time. How often a new value is to be expected is estimated from the values that
 the model has learned once (Good, 1953: The population frequencies of species). A warning is given for
 
-* a column without any known value in ten rows or more, unless that was to be expected;
+* a column in which no value is known, or less than half of the values, in ten rows or more, unless that was to be
+  expected;
 * a value that is spelt like a known one, in a column in which new values are rare.
 """
 
@@ -94,13 +95,14 @@ class UnseenCategories:
             if name in self._usual or not n:
                 continue
             share = _share_of_new(known)
+            is_surprise = n >= LEAST_ROWS and share < _ORDINARY and n * math.log(share) < math.log(_CHANCE_OF_ALL)
             if n == n_rows and n >= LEAST_ROWS:
-                if share < _ORDINARY and n * math.log(share) < math.log(_CHANCE_OF_ALL):
+                if is_surprise:
                     learned = ", ".join(map(shorten, sort_keys(itertools.islice(known, _EXAMPLES))))
                     text = f"no value in {n:,} rows is known to the model: {next(iter(new))!r}, where it has learned"
                     hint = "write the values as in the data that the model has learned"
                     warn(f"{text} {learned}", column=name, hint=hint)
-            elif share < _RARE and (near := _spelt_alike(new, known)):
+            elif share < _RARE and ((near := _spelt_alike(new, known)) or (is_surprise and 2 * n > n_rows)):
                 self._warn_of(name, new, near)
 
     def _warn_of(self, name: str, new: Counter[Any], near: Mapping[Any, str]) -> None:
