@@ -168,7 +168,7 @@ def test_a_bar_on_a_terminal_and_nothing_off_it(here):
     seen = on_a_terminal(["fit", "long.csv", "--label", "pet"], here)
     assert "rows" in seen
     assert "MB/s" in seen
-    assert tally("fit", "long.csv", "--label", "pet", "--ignore", "name", cwd=here).stderr == ""
+    assert tally("fit", "long.csv", "--label", "pet", "--group", "name", cwd=here).stderr == ""
     red = "\033[31m"
     assert red in on_a_terminal(["fit", "nothing.csv", "--label", "pet"], here)
     assert red not in on_a_terminal(["fit", "nothing.csv", "--label", "pet"], here, NO_COLOR="1")

@@ -215,3 +215,18 @@ def test_large_groups_are_cut_and_do_not_help_to_score_themselves():
     assert engines.fitted(plan, engines.combine(*parts)).column_weights == grouped.column_weights
     tuned = tb.tune(rows, "y", group="g")
     assert tb.evaluate(tuned.model, new).log_loss < figures[1].prior_log_loss + 0.1
+
+
+def test_calibration_on_training_rows_keeps_groups_together():
+    options = {"numeric": "gaussian", "smoothing": 1.0, "column_weights": None}
+    grouped, alone = (
+        tb.fit(ROWS, "label", group="host", **options),
+        tb.fit(ROWS.drop(columns="host"), "label", **options),
+    )
+    before = tb.evaluate(alone, NEW).log_loss
+    figures = []
+    for model in (alone, grouped):
+        model.calibrate(ROWS if model is grouped else ROWS.drop(columns="host"))
+        figures.append(tb.evaluate(model, NEW).log_loss)
+    assert figures[1] < figures[0] - 0.05
+    assert figures[1] < before

@@ -34,7 +34,7 @@ from tallybayes.typing import GroupLike, LabelLike, TableLike, WeightLike
 __all__ = [
     "WITH_THEMSELVES",
     "Batches",
-    "ScoredRows",
+    "EvaluatedRows",
     "add_rows",
     "check_column",
     "evaluate",
@@ -93,7 +93,7 @@ def evaluate(
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
     words = words_for_no_label(source.head(), label)
-    rows = ScoredRows(snapshot, source, label, leave_one_out, sample_weight, group, by)
+    rows = EvaluatedRows(snapshot, source, label, leave_one_out, sample_weight, group, by)
     evaluation = rows.score(partial(evaluate_batches, snapshot, label, by=by), lambda result: result)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     evaluation.grouped = rows.evaluate_likely_groups(evaluation)
@@ -118,7 +118,7 @@ def check_column(word: str, name: Any, source: Source) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredRows:
+class EvaluatedRows:
     """Some data, and how its rows are scored: training rows by models without them.
 
     leave_one_out: whether the rows are training rows; None: if their sums are those of the model.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, ScoredRows, add_rows, check_column, group_column
+from tallybayes.evaluation.evaluate import Batches, EvaluatedRows, add_rows, check_column, group_column
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -156,7 +156,7 @@ def collect(
     label = snapshot.label_or_default(label)
     check_column("by", by, source)
     work = partial(_collect, model, snapshot, label, rows, by)
-    scored = ScoredRows(snapshot, source, label, leave_one_out, group=group, by=by)
+    scored = EvaluatedRows(snapshot, source, label, leave_one_out, group=group, by=by)
     collected = scored.score(work, _evaluation)
     collected.evaluation.bad = 0 if source.bad is None else source.bad.count
     if not collected.evaluation.n_rows:
