@@ -62,6 +62,9 @@ def test_errors_name_lines_below_a_title():
 def test_a_header_in_the_first_line_is_never_left():
     with pytest.raises(DataError, match="the label column in the data"):
         tb.fit(file_with(b"a,b\n1,2\n3,4\n"), label="kind")
+    for value in ("x", "3"):  # of a cell, not of a column
+        with pytest.raises(DataError, match="the label column in the data"):
+            tb.fit(file_with(b"a,b\n1,x\n3,y\n4,x\n"), label=value)
     model, found = fitted(file_with(b"kind,b\na,kind\nb,2\na,kind\n"))
     assert found == []
     assert sum(model.class_counts.values()) == 3

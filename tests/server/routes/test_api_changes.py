@@ -78,6 +78,24 @@ def test_numbers_and_labels_of_text_are_learned_in_the_types_of_the_model(served
         assert api.get("").json()["classes"] == [False, True]
 
 
+def test_objects_within_rows_are_read_by_their_paths(served):
+    rows = [{"place": {"state": "CT"[i % 2], "pos": {"x": i % 7 - 3, "y": 2.5}}, "sold": i % 2} for i in range(40)]
+    model = tb.fit(rows, label="sold")
+    with served.client() as client:
+        client.upload(dumps(model), "places")
+    new = {"place": {"state": "C", "pos": {"x": 2, "y": 2.5}}}
+    flat = {"place.state": "C", "place.pos.x": 2, "place.pos.y": 2.5}
+    with Api(f"{served.url}/v1/models/places") as api:
+        found = api.post("/predict", json={"row": new}).json()
+        assert found == api.post("/predict", json={"row": flat}).json()
+        assert found != api.post("/predict", json={"row": {"place": {}}}).json()
+        assert (answer := api.post("/learn", json={"rows": [new | {"sold": 0}]}).json()).get("rows") == 1, answer
+        model.learn([new | {"sold": 0}])
+        assert downloaded(api) == model
+        assert api.post("/undo", json={"event": 1}).status_code == 200
+        assert api.post("/forget", json={"rows": [rows[0]]}).json()["rows"] == 1
+
+
 def test_a_repeated_request_is_applied_once(api):
     headers = {"Idempotency-Key": "a1"}
     first = api.post("/learn", json={"rows": NEW}, headers=headers).json()

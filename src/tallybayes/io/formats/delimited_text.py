@@ -177,18 +177,21 @@ class DelimitedText:
     def find_header(self, names: Collection[str]) -> tuple[int, str] | None:
         """The first line, of the original, in which one of these names is a cell, among the first lines; and the name.
 
-        The next line that is not blank must have as many cells, so that a name within a title is not taken for one.
+        Lines above it must have fewer cells with something in them, or they would be rows; the next line that is not
+        blank must have as many cells, so that a name within a title is not taken for one.
         """
         with self._opened() as text:
             lines = list(itertools.islice(text, _TITLE_LINES))
         for delimiter in dict.fromkeys([self.dialect.delimiter, *DELIMITERS]):
             dialect = replace(self.dialect, delimiter=delimiter)
-            rows: list[list[str]] = [next(dialect.rows([line]), []) for line in lines]
+            rows: list[list[str]] = [[cell.strip() for cell in next(dialect.rows([line]), [])] for line in lines]
+            widest = 0  # cells with something in them, of the lines above
             for place, cells in enumerate(rows):
-                name = next((cell.strip() for cell in cells if cell.strip() in names), None)
-                below = next((row for row in rows[place + 1 :] if any(cell.strip() for cell in row)), cells)
-                if name is not None and len(below) == len(cells):
+                name, n_filled = next((cell for cell in cells if cell in names), None), sum(map(bool, cells))
+                below = next((row for row in rows[place + 1 :] if any(row)), cells)
+                if name is not None and n_filled > widest and len(below) == len(cells):
                     return self.original_line(place + 1), name
+                widest = max(widest, n_filled)
         return None
 
     def _opened(self, errors: str = "replace") -> IO[str]:
