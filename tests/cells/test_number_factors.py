@@ -84,7 +84,7 @@ def test_one_odd_cell_does_not_decide_for_all_rows():
     plain = [str(37 * i) for i in range(200)]
     reading = detect_numbers({"a": pa.array([*plain, "3.0M"])})["a"]
     assert (reading.format.unit, reading.format.factors) == ("", True)
-    assert [doubt.text for doubt in reading.doubts] == ["only 1 of 201 cells have a factor: '3.0M' was read as 3000000"]
+    assert [doubt.text for doubt in reading.doubts] == ["only 1 of 201 cells has a factor: '3.0M' was read as 3000000"]
     reading = detect_numbers({"a": pa.array([*plain, "3 kg"])})["a"]
     assert reading.needed_format == NumberFormat(words=("3 kg",))
     assert "treated as missing: 3 kg (1)" in reading.all_doubts("a")[0].text

@@ -308,8 +308,11 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
         lettered = evidence.cells.filter(pc.is_null(NumberFormat(*pair, unit=units.unit).parse(evidence.cells)))
         numbers = form.parse(lettered)
         example, value = lettered.filter(pc.is_valid(numbers))[:1].to_pylist(), numbers.drop_null()[:1].to_pylist()
-        text = f"only {units.n_factors:,} of {n:,} cells have a factor: {{}} was read as {{:.15g}}"
-        return form, [Doubt("odd cells", text.format(shorten(e), v)) for e, v in zip(example, value, strict=True)]
+        verb = "has" if units.n_factors == 1 else "have"
+        text = f"only {units.n_factors:,} of {n:,} cells {verb} a factor: {{}} was read as {{:.15g}}"
+        hint = "missing=[{0!r}] (--missing {0}) treats it as missing"
+        found = zip(example, value, strict=True)
+        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e)) for e, v in found]
     if units.n_without:
         text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
         return form, [Doubt("odd cells", text)]
