@@ -59,6 +59,8 @@ def plan_columns(
     height   histogram   real numbers
     pet      excluded    excluded by the user
     """
+    named = [*(families if isinstance(families, Mapping) else ()), *(ignore or ()), *(only or ())]
+    head = head.with_names([*named, *(() if schema is None else schema.columns)])
     column, _ = label_column(label, head.columns)
     if column is not None and head.columns:
         check_label(label, head.columns)

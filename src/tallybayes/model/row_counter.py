@@ -48,7 +48,8 @@ class RowCounter:
             columns = columns_to_read(self.rows.schema, label, weight)
         for batch in source.batches(columns):
             self._grow(batch)
-            table = with_parts(batch, self.rows.schema, self.rows.unread_dates)
+            table = batch.with_names(self.rows.schema.columns)  # also what is sampled
+            table = with_parts(table, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
                 if self._plan.learns:

@@ -1,13 +1,14 @@
 """Nested values as columns: what an object holds is a column by its path, such as `location.address.state`.
 
 A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or numbers under the
-same keys in all of them, if these are many or some numbers are negative. Other objects of amounts (`{"good": 2}`) are
-bags, and stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys
+same keys in all of them, if one is negative, or 20 objects or more have decimals. Other objects of amounts (`{"good": 2}`) are bags, and
+stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys
 differ, stay as they are. A model may name what the values alone would not say: `Table.with_names` looks names up.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,8 @@ __all__ = ["DEPTH", "FIELDS", "Path", "divide_columns", "divide_objects", "path_
 DEPTH = 6  # names of a path
 FIELDS = 100  # of records that Arrow or DuckDB declare; a frame of bags has thousands
 _KEYS, _SHARE = 50, 0.1  # more keys than this are a record only if an object has this share of them
-_ALIKE = 20  # objects of numbers with the same keys that are records
+
+_ALIKE = 20  # objects of numbers with decimals and the same keys that are records
 
 Path = tuple[str, ...]
 
@@ -72,7 +74,9 @@ def _are_records(values: Sequence[Any]) -> bool:
     if not all(is_number(value) and not isinstance(value, bool) for value in numbers):
         return True
     are_alike = n_values == len(keys) * len(objects) and len(keys) > 1 < len(objects)
-    return are_alike and (len(objects) >= _ALIKE or any(value < 0 for value in numbers))
+    finite = [value for value in numbers if math.isfinite(value)]
+    has_decimals = len(objects) >= _ALIKE and any(value != int(value) for value in finite)
+    return are_alike and (has_decimals or any(value < 0 for value in finite))
 
 
 def divide_columns(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
