@@ -55,6 +55,7 @@ def test_combining_is_associative_and_commutative_with_an_identity(data, table):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:please check:tallybayes.errors.DataWarning")
 @settings(max_examples=60)
 @given(data=st.data(), table=rows)
 def test_any_pieces_give_the_model_of_all_rows(data, table):

@@ -299,6 +299,7 @@ def test_class_weights_of_labels_that_appear_later():
         one.fit([[1.0], [2.0]], ["a", None])
 
 
+@pytest.mark.filterwarnings("ignore:texts that hardly repeat:tallybayes.errors.DataWarning")
 def test_fitting_without_usable_rows_or_columns():
     names = pd.DataFrame({"name": [f"number-{i}" for i in range(30)]})
     with pytest.warns(UserWarning, match="no column is used:(.|\n)*identifier"):

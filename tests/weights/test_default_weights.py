@@ -203,7 +203,7 @@ def test_cross_validation_fits_weights_of_its_own_in_each_fold():
 # Unusual input
 
 
-@pytest.mark.filterwarnings("ignore:please check:tallybayes.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:column .* possible leak:tallybayes.errors.DataWarning")
 def test_polars_frames_with_lists_and_structures():
     y = np.arange(200) % 2
     tags = [["a", "b"] if v else ["b", "c"] for v in y]
