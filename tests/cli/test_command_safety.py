@@ -11,6 +11,9 @@ import tallybayes as tb
 from command_line import TALLY, fine, tally
 
 
+@pytest.mark.filterwarnings(
+    "ignore:texts that hardly repeat, excluded as identifiers. name:tallybayes.errors.DataWarning"
+)
 def test_learn_and_forget_are_exact(here):
     before = (here / "pets.tally").read_bytes()
     fine("learn", "pets.tally", "correction.csv", cwd=here)
@@ -44,6 +47,9 @@ def test_an_output_that_fails_leaves_nothing(here):
     assert not list(here.glob(".*"))
 
 
+@pytest.mark.filterwarnings(
+    "ignore:texts that hardly repeat, excluded as identifiers. name:tallybayes.errors.DataWarning"
+)
 def test_two_commands_learn_into_one_file(here):
     (here / "more.csv").write_text("kilos,pet\n" + "5,cat\n" * 50)
     running = [

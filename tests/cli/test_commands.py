@@ -13,6 +13,9 @@ import tallybayes as tb
 from command_line import fine, table, tally
 
 
+@pytest.mark.filterwarnings(
+    "ignore:texts that hardly repeat, excluded as identifiers. name:tallybayes.errors.DataWarning"
+)
 def test_fit_does_what_the_library_does(here):
     report = json.loads(fine("fit", "pets.csv", "--label", "pet", "--json", cwd=here))
     model = tb.load(here / "pets.tally")
@@ -135,6 +138,9 @@ def test_evaluate_agrees_with_scikit_learn(here):
         assert [row[name] for row in evaluation["per_class"]] == pytest.approx(values.tolist()), name
 
 
+@pytest.mark.filterwarnings(
+    "ignore:texts that hardly repeat, excluded as identifiers. name:tallybayes.errors.DataWarning"
+)
 def test_cross_validation_is_fitting_on_the_other_folds(here):
     from tallybayes.columns.fold_assignment import FoldAssigner
     from tallybayes.columns.label_spec import LabelSpec

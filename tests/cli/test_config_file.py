@@ -62,7 +62,7 @@ def test_the_command_uses_it_and_says_so(here):
     )
     done = tally("fit", "pets.csv", "--ignore", "likes", "--dry-run", cwd=here)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "options from tally.toml: label, numeric\n"
+    assert done.stderr.startswith("options from tally.toml: label, numeric\n")
     assert "kilos     gaussian" in done.stdout
     assert "colour    categorical" in done.stdout  # the command line wins
     done = tally("predict", "pets.tally", "new.csv", "--quiet", cwd=here)

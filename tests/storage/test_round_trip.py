@@ -182,7 +182,7 @@ def test_a_name_that_json_cannot_hold_is_refused_when_saving():
     [
         tb.fit([], label="y"),
         empty(),
-        tb.fit({"x": [None, None], "y": ["a", None]}, label="y"),
+        tb.fit({"x": [None, None], "y": ["a", "a"]}, label="y"),
         tb.fit({"y": [1, 2, 2]}, label="y"),
         tb.fit(np.eye(3), label=[1.5, 2.5, 2.5], sample_weight=[0.1, 0.2, 1e-300]),
         tb.fit({"x": ["a"], "w": [2.5], "y": [True]}, label="y", sample_weight="w", smoothing={"x": 10**18}),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cells.arrow import strings, to_numpy
+from tallybayes.cells.arrow import as_doubles, combine_chunks, strings, to_numpy
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.doubts import Doubt
 
@@ -67,7 +67,7 @@ def are_sums(columns: Mapping[str, Any]) -> bool:
     """
     n_sums = 0
     for column in columns.values():
-        values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        values = to_numpy(combine_chunks(as_doubles(column)))
         above = values[:-1][np.isfinite(values[:-1])]
         if len(values) < _LEAST_ROWS or not np.isfinite(values[-1]):
             continue
