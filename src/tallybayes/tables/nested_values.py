@@ -1,9 +1,10 @@
 """Nested values as columns: what an object holds is a column by its path, such as `location.address.state`.
 
 A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or numbers under the
-same keys in all of them, if one is negative, or 20 objects or more have decimals. Other objects of amounts (`{"good": 2}`) are bags, and
-stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys
-differ, stay as they are. A model may name what the values alone would not say: `Table.with_names` looks names up.
+same keys in all of them, if one is negative, or 20 objects or more have decimals. Other objects of amounts
+(`{"good": 2}`) are bags, and stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly
+all of whose keys differ, stay as they are. A model may name what the values alone would not say: `Table.with_names`
+looks names up.
 """
 
 from __future__ import annotations
