@@ -74,3 +74,9 @@ def test_a_warning_names_the_line_of_the_user():
     with pytest.warns(DataWarning) as found:
         MODEL.predict({"c": ["ja"] * 30})
     assert found[0].filename == __file__
+
+
+def test_a_model_that_is_judged_warns_of_whole_columns_only():
+    tb.evaluate(MODEL, {"c": ["ja"] * 99 + ["no"], "y": ["p"] * 100})
+    with pytest.warns(DataWarning, match="no value in 100 rows is known"):
+        tb.evaluate(MODEL, {"c": ["ja"] * 100, "y": ["p"] * 100})

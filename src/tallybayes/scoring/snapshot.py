@@ -220,12 +220,12 @@ class Snapshot:
         label: a column (or "column=value") to read as well; also: other columns.
         """
         posterior = self.posterior_for(calibrated)
-        batches = self.map_batches(data, self.scorer.log_score, label=label, also=also)
+        batches = self.map_batches(data, self.scorer.log_score, label=label, also=also, warns_of_values=False)
         return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
         """Data batch by batch, each with the contribution of every column to the log score, (rows, classes)."""
-        return self.map_batches(data, self.scorer.evidence, label=label)
+        return self.map_batches(data, self.scorer.evidence, label=label, warns_of_values=False)
 
     def interval_batches(
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True
@@ -240,14 +240,25 @@ class Snapshot:
         return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
 
     def map_batches(
-        self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False, also: Iterable[str] = ()
+        self,
+        data: Any,
+        work: Callable[..., Any],
+        *,
+        label: Any = None,
+        keep: bool = False,
+        also: Iterable[str] = (),
+        warns_of_values: bool = True,
     ) -> Iterator[tuple[Table, Any]]:
-        """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
+        """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column.
+
+        warns_of_values: whether to warn of single categories that the model does not know; a model that is judged may
+        well be one of many that are tried.
+        """
         unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep, also=also):
             are_few = isinstance(source, TableSource) and table.n_rows < LEAST_ROWS
             yield from self.map_parts(source, table, work, None if are_few else unseen)
-        unseen.warn()
+        unseen.warn(of_values=warns_of_values)
 
     def unseen_categories(self) -> UnseenCategories:
         """What collects the categories that the model does not know, batch by batch."""

@@ -88,8 +88,8 @@ class UnseenCategories:
         if found.total() < self._rows[name] and _share_of_new(known) >= _RARE:
             self._usual.add(name)
 
-    def warn(self) -> None:
-        """Warn of what may be a mistake, once for each column."""
+    def warn(self, *, of_values: bool = True) -> None:
+        """Warn of what may be a mistake, once for each column; of_values: also where some values are known."""
         for name, new in self._new.items():
             known, n, n_rows = self._known[name], new.total(), self._rows[name]
             if name in self._usual or not n:
@@ -102,8 +102,10 @@ class UnseenCategories:
                     text = f"no value in {n:,} rows is known to the model: {next(iter(new))!r}, where it has learned"
                     hint = "write the values as in the data that the model has learned"
                     warn(f"{text} {learned}", column=name, hint=hint)
-            elif share < _RARE and ((near := _spelt_alike(new, known)) or (is_surprise and 2 * n > n_rows)):
-                self._warn_of(name, new, near)
+            elif of_values and share < _RARE:
+                near = _spelt_alike(new, known)
+                if near or (is_surprise and 2 * n > n_rows):
+                    self._warn_of(name, new, near)
 
     def _warn_of(self, name: str, new: Counter[Any], near: Mapping[Any, str]) -> None:
         n, n_rows = new.total(), self._rows[name]
