@@ -143,10 +143,10 @@ def listings(where):
 
 def test_groups_on_the_command_line(tally, tmp_path):
     data, model = listings(tmp_path), tmp_path / "m.tally"
-    assert "--as host_id=categorical uses it" in tally(
-        "fit", data, "--label", "superhost", "--group", "host_id", "-o", model
-    )
+    printed = tally("fit", data, "--label", "superhost", "--group", "host_id", "-o", model)
+    assert "--as host_id=categorical uses it" in printed
     assert tb.load(model).schema.group == "host_id"
+    assert "different rows, whole groups of host_id at a time)" in printed
     own = json.loads(tally("evaluate", model, data, "--json"))
     assert own["split"].startswith("training rows, scored by folds of whole groups (host_id)")
     by_folds = json.loads(tally("evaluate", data, "--label", "superhost", "--group", "host_id", "--json"))

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import tallybayes as tb
-from tallybayes.errors import ParameterError
+from tallybayes.errors import ParameterError, UnsupportedError
 
 RNG = np.random.default_rng(5)
 N = 600
@@ -117,3 +117,12 @@ def test_a_column_that_is_not_there_is_refused():
             ParameterError, match=r"by: the name of a column, got 'regin'\nhint: did you mean 'region'?"
         ):
             evaluate()
+
+
+def test_too_many_rows_to_keep_have_no_subgroups(monkeypatch):
+    monkeypatch.setattr("tallybayes.evaluation.scores.LIMIT", 100)
+    evaluation = tb.evaluate(MODEL, NEW, by="region")
+    assert "by" not in evaluation.to_dict()
+    assert "too many rows to keep" in str(evaluation)
+    with pytest.raises(UnsupportedError, match="too many rows to keep"):
+        evaluation.subgroups()

@@ -1,5 +1,7 @@
 """Rows of a group are held out together: where weights are fitted, and where training rows are scored."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,6 +74,9 @@ def test_where_rows_look_like_groups_the_grouped_figure_is_beside_the_other():
         assert f"accuracy {found.grouped.accuracy:.4f}, log loss {found.grouped.log_loss:.4f}" in str(found)
         assert "(host)" in found.grouped.split
         assert found.to_dict()["grouped"]["log_loss"] == found.grouped.log_loss
+    with pytest.warns(tb.DataWarning, match="look like rows of one group"):
+        held_out = tb.cross_validate(ROWS, "label", ignore=["host"], holdout=0.3)
+    assert re.search(r"rows held out: [0-9]+ of 400 groups \(host\)$", held_out.grouped.split)
 
 
 def test_a_model_without_groups_can_be_evaluated_with_them():

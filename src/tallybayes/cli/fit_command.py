@@ -115,7 +115,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         ],
         "column_weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),
-    }
+    } | ({} if schema.group is None else {"group": schema.group})
 
 
 def _for_people(facts: dict[str, Any]) -> str:
@@ -129,7 +129,9 @@ def _for_people(facts: dict[str, Any]) -> str:
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
     if facts["column_weights"]:
-        parts.append(f"column weights fitted on held-out rows ({number(facts['column_weights'], 12)} different rows)")
+        whole = f", whole groups of {facts['group']} at a time" if "group" in facts else ""
+        rows = f"{number(facts['column_weights'], 12)} different rows"
+        parts.append(f"column weights fitted on held-out rows ({rows}{whole})")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

@@ -246,8 +246,8 @@ def add_rows(
     evaluation.costs = evaluation.costs if decision is None else decision.costs
     predicted = snapshot.posterior.answer_codes(np.exp(log_p))
     evaluation.add(snapshot.classes, row_labels, log_p, predicted, log_prior=log_class_shares(snapshot))
-    if evaluation.by is not None and table is not None:
-        evaluation.add_subgroups(column_values(table.take(rows).columns[evaluation.by]))
+    if evaluation.by is not None and table is not None and evaluation.kept.complete:
+        evaluation.by_values += column_values(table.take(rows).columns[evaluation.by])
 
 
 def log_class_shares(snapshot: Snapshot) -> Floats:

@@ -138,10 +138,6 @@ class Evaluation(ResultView):
             grouped=self.grouped or other.grouped,
         )
 
-    def add_subgroups(self, values: Sequence[Any]) -> None:
-        """Add the values of the column `by` for the rows that were added last."""
-        self.by_values += values if self.kept.complete else []
-
     def with_positive(self, positive: Any) -> Evaluation:
         """The same evaluation with the metrics of one class reported apart; None: of no class."""
         if positive is not None and positive not in self.classes:
@@ -378,7 +374,7 @@ class Evaluation(ResultView):
             result["folds"] = self.folds
         if self.split:
             result["split"], result["leave_one_out"] = self.split, self.leave_one_out
-        if self.by is not None:
+        if self.by is not None and kept:
             result["by"] = {"column": self.by, "subgroups": self.subgroups()}
         if self.grouped is not None:
             result["grouped"] = {name: self.grouped._values()[name] for name in _GROUPED}
