@@ -126,24 +126,25 @@ class _Reader:
         others = [value for value in counts if value not in labels]
         if not labelled:
             return {}
-        shown = ", ".join(f"{value} is {text}" for value, text in list(labelled.items())[:_SHOWN])
-        shown += ", ..." if len(labelled) > _SHOWN else ""
-        share = sum(counts[value] for value in labelled) / counts.total()
-        if share >= _LABELLED:
+        if sum(counts[value] for value in labelled) >= _LABELLED * counts.total():
             if others:
                 text = f"column {name!r}: {len(others)} of {len(counts)} values have no label, and are read as they are"
                 shown = ", ".join(map(str, sorted(others, key=str)[:_SHOWN]))
                 self.doubts.append(Doubt("odd cells", f"{text}: {shown}"))
             return {**{value: str(value) for value in others}, **labelled}
-        text = f"column {name!r}: {len(labelled)} of {len(counts)} values have labels ({shown}); the values are read"
-        self.doubts.append(Doubt("odd cells", text, hint="give every value a label to read the labels"))
         missing = {value: text for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
         if missing:
-            n = sum(counts[value] for value in missing)
-            means = ", ".join(f"{value} ({text})" for value, text in missing.items())
-            text = f"column {name!r}: {n:,} cells with labels that say so are missing: {means}"
+            values = ", ".join(
+                f"{value} ({text}, {counts[value]:,} time{'s' * (counts[value] > 1)})"
+                for value, text in missing.items()
+            )
+            text = f"column {name!r}: values whose labels say so are missing: {values}"
             hint = 'missing_only=["NA"] (--missing-only NA) reads the values'
             self.doubts.append(Doubt("missing words", text, hint=hint))
+        if rest := [f"{value} is {text}" for value, text in labelled.items() if value not in missing]:
+            shown = ", ".join(rest[:_SHOWN]) + (", ..." if len(rest) > _SHOWN else "")
+            text = f"column {name!r}: {len(rest)} of {len(counts)} values have labels ({shown}); the values are read"
+            self.doubts.append(Doubt("odd cells", text, hint="give every value a label to read the labels"))
         return dict.fromkeys(missing)
 
     def _chunks(self) -> Iterator[dict[str, list[Any]]]:
