@@ -58,7 +58,7 @@ def _pattern(decimal: str, thousands: str) -> str:
 
 _FITS = {pair: _pattern(*pair) for pair in _PAIRS}
 _ANY_CORE = "|".join(f"(?:{pattern[1:-1]})" for pattern in _FITS.values())
-_ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{ANY_UNIT}? ?-? ?\)?$"
+_ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{ANY_UNIT} ?-? ?\)?$"
 
 
 def looks_like_number(cells: Any, words: Sequence[str] = ()) -> Any:
@@ -255,8 +255,9 @@ def _decide_reading(
 def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
     n = len(evidence.cells)
     values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
-    if len(evidence.cells.unique()) > _MANY_NUMBERS:  # too many to be an order: a limit such as <0.5 is a word
-        values = {word: n_cells for word, n_cells in values.items() if word[:1] not in _LIMITS}
+    limits = {word for word in values if word[:1] in _LIMITS}
+    if limits and len(evidence.cells.unique()) > _MANY_NUMBERS:  # too many to be an order: <0.5 is a word
+        values = {word: n_cells for word, n_cells in values.items() if word not in limits}
     if n >= _FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
         words = {word: n_cells for word, n_cells in words.items() if word not in values}
     elif values:  # 3+ and 12-15 are values, not words

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -31,31 +32,40 @@ _KNOWN_UNITS = (  # of which two in one column are said aloud; any other unit is
     "km/h mph kmh pcs px bar hpa kcal"
 )
 _UNITS = "|".join(unit.replace("/", "\\/") for unit in _KNOWN_UNITS.split())
-ANY_UNIT = rf"(?:{FACTOR} ?{CURRENCY}|{CURRENCY}|(?i:{FACTOR_WORD}|[km]|(?:{_UNITS})s?))"  # behind a number; not 12B
+ANY_UNIT = rf"(?:(?i:{FACTOR_WORD}|[km]|(?:{_UNITS})s?))? ?(?:{CURRENCY})?"  # behind a number; not 12B
 _WORD = r"[\pL%\x{b0}\x{b5}\x{2030}][\pL/%\x{b0}\x{b2}\x{b3}\x{b7}]{0,14}(?: \pL+){0,2}\.?"
-AFTER = (  # what stands behind the digits, in parts; a factor ends the cell, or a currency or another word follows it
-    rf"(?:(?P<gap> ?)(?P<factor>{FACTOR})(?: ?(?P<money>{CURRENCY})| (?P<word>{_WORD}))?"
-    rf"| ?(?P<after>{CURRENCY}|{_WORD}))?"
-)
+# What stands behind the digits, in parts. A letter of a unit (5 kg) is first taken for a factor: see `_Marks.of`.
+AFTER = rf"(?P<gap> ?)(?P<factor>(?:{FACTOR})?)(?P<space> ?)(?P<after>(?:{CURRENCY}|{_WORD})?)"
 _ODD, _MANY = 0.02, 20  # the share of numbers that an odd unit has at most, or one of 20
-_NAMES = ("before", "gap", "factor", "money", "word", "after")
+_NAMES = ("before", "gap", "factor", "space", "after")
 _BETWEEN = "\x1f"
 
 
 class _Marks(NamedTuple):
-    """What stands beside the digits of some cells: a unit before them, a space, a factor, a unit behind it, a unit."""
+    """What stands beside the digits of some cells: a currency before them, a space, a factor and a unit behind it."""
 
     before: str
     gap: str
     factor: str
-    money: str
-    word: str
     after: str
+
+    @classmethod
+    def of(cls, text: str) -> _Marks:
+        """From the parts of a cell; what stands directly behind a factor is a currency, or both are a unit (kg)."""
+        before, gap, factor, space, after = text.split(_BETWEEN)
+        if factor and after and not space and not _matches(after, CURRENCY):
+            factor, after = "", factor + after
+        return cls(before, gap, factor, after)
+
+    @property
+    def has_word(self) -> bool:
+        """Whether the unit is no currency."""
+        return bool(self.after) and not _matches(self.after, CURRENCY)
 
     def unit(self, *, factors: bool) -> str:
         """The unit; without factors, with the letter that could be one."""
         letter = "" if factors else self.factor
-        return self.before + " ".join(part for part in (letter, self.money + self.word + self.after) if part)
+        return self.before + " ".join(part for part in (letter, self.after) if part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +96,9 @@ class Units:
 
 
 def find_units(parts: Any) -> Units:
-    """The units and factors of cells that were divided into parts: before, gap, factor, money, word, after.
+    """The units and factors of cells that were divided into parts: before, gap, factor, space, after.
 
-    >>> names = ["before", "gap", "factor", "money", "word", "after"]
+    >>> names = ["before", "gap", "factor", "space", "after"]
     >>> cells = [{**dict.fromkeys(names, ""), "factor": "K"}, {**dict.fromkeys(names, ""), "after": ""}]
     >>> found = find_units(pa.array(cells, pa.struct([(name, pa.string()) for name in names])))
     >>> found.unit, found.factors, found.n_factors
@@ -96,7 +106,11 @@ def find_units(parts: Any) -> Units:
     """
     fields = [pc.struct_field(parts, name) for name in _NAMES]
     joined = pc.binary_join_element_wise(*fields, pa.scalar(_BETWEEN, fields[0].type))
-    counts = {_Marks(*text.split(_BETWEEN)): n for text, n in word_counts(joined).items()}
+    cells = word_counts(joined)
+    marks_of = {text: _Marks.of(text) for text in cells}
+    counts: Counter[_Marks] = Counter()
+    for text, n in cells.items():
+        counts[marks_of[text]] += n
     factors = _are_factors(counts)
     by_unit: Counter[str] = Counter()
     for marks, n in counts.items():
@@ -110,7 +124,7 @@ def find_units(parts: Any) -> Units:
     unit = next(iter(known)) if len(known) == 1 else ""
 
     def cells_with(units: set[str]) -> Any:
-        texts = [_BETWEEN.join(m) for m in counts if _singular(m.unit(factors=bool(factors))) in units]
+        texts = [text for text, m in marks_of.items() if _singular(m.unit(factors=bool(factors))) in units]
         return pc.is_in(joined, value_set=strings(texts).cast(joined.type))
 
     return Units(
@@ -131,10 +145,10 @@ def _are_factors(counts: Mapping[_Marks, int]) -> bool | None:
     if any(len(name) > 1 for name in names):
         return True
     total = sum(counts.values())
-    others = sum(n for marks, n in counts.items() if marks.after and not _matches(marks.after, CURRENCY))
-    if not names or (others and not _is_rare(others, total)) or any(marks.word for marks in with_factor):
+    others = sum(n for marks, n in counts.items() if not marks.factor and marks.has_word)
+    if not names or (others and not _is_rare(others, total)) or any(marks.has_word for marks in with_factor):
         return False
-    if len(names) > 1 or any(marks.before or marks.money for marks in with_factor):
+    if len(names) > 1 or any(marks.before or marks.after for marks in with_factor):
         return True
     spellings = {(marks.gap, marks.factor) for marks in with_factor}
     if names == {"b"} or not spellings <= {("", "m"), (" ", "m"), (" ", "K")}:
@@ -154,5 +168,7 @@ def _singular(token: str) -> str:
     return lower[:-1] if len(lower) > 2 and lower.endswith("s") and lower.isalpha() else lower
 
 
+@lru_cache(maxsize=1024)
 def _matches(unit: str, pattern: str) -> bool:
+    """Whether a unit matches; remembered, because to prepare a pattern takes long."""
     return bool(pc.match_substring_regex(strings([unit]), f"^(?:{pattern})$")[0].as_py())
