@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
-_LEAST_CELLS = 5  # of such a word
+_LEAST_SIGNS = 5  # cells of a sign; None is rarely a mere sign
 _LISTED = 5  # names of columns, words
 _ROW_NUMBERS = 1000  # that are looked at
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
@@ -79,9 +79,9 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
                 hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         for word, n in counts.items() if name != label else ():
-            may_be_value = word in SIGNS[:-1] or word.lower() == "none"
+            may_be_value = word.lower() == "none" or (word in SIGNS[:-1] and n >= _LEAST_SIGNS)
             holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
-            if may_be_value and holds_text and n >= max(_FREQUENT * table.n_rows, _LEAST_CELLS):
+            if may_be_value and holds_text and n >= _FREQUENT * table.n_rows:
                 text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
                 doubt("missing words", text, column=name, hint=_ONLY)
 
