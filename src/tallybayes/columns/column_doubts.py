@@ -35,7 +35,7 @@ __all__ = [
 _FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
 _LEAST_SIGNS = 5  # cells of a sign; None is rarely a mere sign
 _LISTED = 5  # names of columns, words
-_ROW_NUMBERS = 1000  # that are looked at
+_SOME_ROWS = 1000  # whose values are looked at
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
@@ -115,13 +115,13 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
 
 
 def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
-    """Say which columns are not used though they have values.
+    """Say which columns are not used though they have values that might tell something.
 
-    Not those whose name says that they are identifiers, and not the numbers of the rows, from 0 or 1 on.
+    Not identifiers by their name, the numbers of the rows, single words none of which repeats, and addresses of mails.
     """
     excluded: dict[Status, list[str]] = {}
-    for spec in specs:
-        if spec.status in _USES and not named_as_identifier(spec.name) and not _are_row_numbers(spec, table):
+    for spec in specs if not table.holds_documents else ():
+        if spec.status in _USES and not named_as_identifier(spec.name) and not _tells_nothing(spec, table):
             excluded.setdefault(spec.status, []).append(spec.name)
     for status, names in excluded.items():
         text, family = _USES[status]
@@ -129,9 +129,10 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
 
 
-def _are_row_numbers(spec: ColumnSpec, table: Table) -> bool:
-    """Whether an identifier counts the rows."""
-    if spec.status is not Status.NUMBER_IDENTIFIER:
-        return False
-    some = column_values(table.columns[spec.name][:_ROW_NUMBERS])
-    return some[0] in (0, 1) and all(after == before + 1 for before, after in itertools.pairwise(some))
+def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
+    """Whether an identifier counts the rows from 0 or 1 on, or is a single word that never repeats, by some values."""
+    values = [value for value in column_values(table.columns[spec.name][:_SOME_ROWS]) if value is not None]
+    if spec.status is Status.NUMBER_IDENTIFIER:
+        return values[0] in (0, 1) and all(after == before + 1 for before, after in itertools.pairwise(values))
+    are_words = spec.status is Status.IDENTIFIER and all(len(str(value).split()) == 1 for value in values)
+    return are_words and len(set(values)) == len(values)
