@@ -110,3 +110,13 @@ def test_words_among_numbers_are_counted_as_before():
     model, found = fitted(path_of([*(str(i % 9) for i in range(100)), "lost"]))
     assert n_rows(model) == 101
     assert not any("decided" in text for text in found)
+
+
+@pytest.mark.parametrize("work", [tb.cross_validate, tb.tune, tb.prequential])
+def test_tuning_and_evaluation_begin_again_too(work, tmp_path):
+    lines = [f"{i % 7}{',5' if i > 24_990 else ''};{'ab'[i % 2]}" for i in range(25_000)]
+    (tmp_path / "a.csv").write_text("\n".join(["size;y", *lines]) + "\n")
+    with pytest.warns(tb.DataWarning, match="'size': all cells have decided how it is read") as said:
+        work(tmp_path / "a.csv", label="y")
+    assert len(said) == 1
+    assert said[0].filename == __file__

@@ -21,7 +21,14 @@ from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.model.fit import (
+    check_value,
+    learn_and_sample,
+    rereads,
+    sample_for,
+    set_column_weights,
+    with_text_selection,
+)
 from tallybayes.model.fit_plan import Plan
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
@@ -33,6 +40,7 @@ __all__ = ["cross_validate"]
 
 @with_options()
 @tell_together()
+@rereads
 def cross_validate(
     data: TableLike,
     label: LabelLike = None,

@@ -26,7 +26,14 @@ from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, learn_and_sample, sample_for, set_column_weights, with_text_selection
+from tallybayes.model.fit import (
+    check_value,
+    learn_and_sample,
+    rereads,
+    sample_for,
+    set_column_weights,
+    with_text_selection,
+)
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.state.column_weights import Weighting
 from tallybayes.state.near_copies import NearCopies
@@ -145,6 +152,7 @@ class Comparison(ResultView):
 
 @with_options()
 @tell_together()
+@rereads
 def compare(
     data: TableLike,
     label: LabelLike = None,

@@ -21,7 +21,7 @@ from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
+from tallybayes.model.fit import check_value, rereads
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table
@@ -70,6 +70,7 @@ class Prequential:
 
 @with_options(UNWEIGHTED)
 @tell_together()
+@rereads
 def prequential(
     data: TableLike, label: LabelLike = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:

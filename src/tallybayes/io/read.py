@@ -15,7 +15,7 @@ from tallybayes.tables.input_kind import has_attribute, library_of
 from tallybayes.tables.source import BATCH, BadRows, ConstantColumns, Progress, Source, Stream, TableSource
 from tallybayes.tables.table import to_table
 
-__all__ = ["read", "to_source"]
+__all__ = ["are_paths", "read", "to_source"]
 
 
 def read(
@@ -72,9 +72,9 @@ def read(
     )
     if isinstance(data, Source):
         raise ParameterError("data that is not the result of read()", got=data)
-    if not _are_paths(data) and options != ReadOptions():
+    if not are_paths(data) and options != ReadOptions():
         raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
-    source = Files(find_paths(data), options, progress) if _are_paths(data) else to_source(data)
+    source = Files(find_paths(data), options, progress) if are_paths(data) else to_source(data)
     source.bad = BadRows() if skip_bad else None
     return ConstantColumns(source, given) if given else source
 
@@ -100,7 +100,7 @@ def to_source(data: Any) -> Source:
     """
     if isinstance(data, Source):
         return data
-    if _are_paths(data):
+    if are_paths(data):
         from tallybayes.io.files import Files, find_paths
 
         return Files(find_paths(data))
@@ -117,7 +117,7 @@ def to_source(data: Any) -> Source:
     return TableSource(to_table(data))
 
 
-def _are_paths(data: Any) -> bool:
+def are_paths(data: Any) -> bool:
     """Whether data is a path, a glob or a query, or several of them."""
     if isinstance(data, (str, os.PathLike)):
         return True

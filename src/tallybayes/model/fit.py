@@ -8,6 +8,7 @@ none.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack
@@ -19,7 +20,7 @@ from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import Doubt, collect_doubts, tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
-from tallybayes.io.read import to_source
+from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.label_plan import doubt_classes
 from tallybayes.model.model import Change, Model
@@ -28,7 +29,7 @@ from tallybayes.state.column_weights import ColumnWeights, Weighting
 from tallybayes.state.counting import CountedRows
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tables.source import Source, as_columns
+from tallybayes.tables.source import BadRows, Source, as_columns
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_selection import select_weights
 
@@ -39,7 +40,7 @@ __all__ = [
     "fit",
     "keep_doubts",
     "learn_and_sample",
-    "reread",
+    "rereads",
     "sample_for",
     "set_column_weights",
     "with_group_column",
@@ -47,7 +48,7 @@ __all__ = [
     "without_group",
 ]
 
-Result = TypeVar("Result")
+Work = TypeVar("Work", bound=Callable[..., Any])
 
 
 @with_options()
@@ -72,30 +73,40 @@ def fit(
     """
     source, options, has_array = with_group_column(to_source(data), options)
     with tell_together() as doubts:
-        model = reread(source, lambda: _fit_once(source, label, sample_weight, options))
+        model = _fit_source(source, label, sample_weight, options)
         keep_doubts(model, doubts)
     return without_group(model) if has_array else model
 
 
-def reread(source: Source, work: Callable[[], Result]) -> Result:
-    """The result of reading a source, which is read again from its start where it turns out to be written otherwise.
+def rereads(work: Work) -> Work:
+    """A decorator of a function of data: a file that turns out to be written otherwise is read again from its start.
 
     What was doubtful before it was known better is not told.
     """
-    while True:
-        try:
-            with collect_doubts() as found:
-                result = work()
-        except DataError as error:
-            if source.reconsider(error):
-                continue
+
+    @functools.wraps(work)
+    def run(data: Any, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(data, Source) and not are_paths(data):
+            return work(data, *arguments, **options)
+        source = to_source(data)
+        while True:
+            try:
+                with collect_doubts() as found:
+                    result = work(source, *arguments, **options)
+            except DataError as error:
+                if source.reconsider(error):
+                    source.bad = None if source.bad is None else BadRows()
+                    continue
+                tell_doubts(found)
+                raise
             tell_doubts(found)
-            raise
-        tell_doubts(found)
-        return result
+            return result
+
+    return run  # type: ignore[return-value]
 
 
-def _fit_once(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
+@rereads
+def _fit_source(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
     """The model of the data as it is taken for now."""
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
     model, sample, label = plan.empty_model(), sample_for(plan.weights, plan.schema), plan.counting.label

@@ -19,7 +19,14 @@ from tallybayes.errors import DataError, ParameterError, check_integer, did_you_
 from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, learn_and_sample, set_column_weights, with_group_column, without_group
+from tallybayes.model.fit import (
+    check_value,
+    learn_and_sample,
+    rereads,
+    set_column_weights,
+    with_group_column,
+    without_group,
+)
 from tallybayes.model.fit_plan import Plan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
@@ -44,6 +51,7 @@ LEAST_ROWS = 10  # to tune on
 
 @with_options(UNWEIGHTED)
 @tell_together()
+@rereads
 def tune(
     data: TableLike,
     label: LabelLike = None,
