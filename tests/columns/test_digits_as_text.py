@@ -37,8 +37,7 @@ def test_texts_that_are_categories_are_not_doubtful():
     tb.fit({"x": TEXTS, "y": LABELS}, label="y", families={"x": "categorical"})
     assert "order_id" not in tb.fit({"order_id": TEXTS, "y": LABELS}, label="y").schema.families
     zeros = [f"{i:03}" for i in range(N)]
-    with pytest.warns(tb.DataWarning, match="^texts that hardly repeat, excluded as identifiers: x\n"):
-        assert "x" not in tb.fit({"x": zeros, "y": LABELS}, label="y").schema.families
+    assert "x" not in tb.fit({"x": zeros, "y": LABELS}, label="y").schema.families
 
 
 def test_numbers_and_texts_of_numbers_mixed_are_numbers():

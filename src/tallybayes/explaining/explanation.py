@@ -6,17 +6,13 @@ of a derived column is divided among the columns of the table that it is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.cells.arrow import to_list
-from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError, UnsupportedError, check_integer, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.explaining.input_evidence import DerivedParts
@@ -25,11 +21,8 @@ from tallybayes.families.predictive import TokenEvidence
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame, text_view
 from tallybayes.scoring.posterior import Posterior
-from tallybayes.scoring.scorer import Columns
-from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.tables.table import Table
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "shorten_word"]
 
 _WORDS = 10  # of a text that are shown
 
@@ -334,81 +327,3 @@ def shorten_word(token: str) -> str:
     """A token as it is shown in a table: printable and not too long."""
     plain = printable(token)
     return plain if len(plain) <= 40 else plain[:37] + "..."
-
-
-def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
-    """The explanation of every row."""
-    schema, scorer = snapshot.state.schema, snapshot.scorer
-    predictives = scorer.by_column(weighted=True) if schema.derived else {}
-    texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
-    inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
-
-    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts]:
-        parts = scorer.evidence(columns, n_rows)
-        plain = {name: part for name, part in parts.items() if name not in schema.derived}
-        return plain, DerivedParts.of(schema, predictives, columns)
-
-    result: list[Explanation] = []
-    for table, (plain, derived) in snapshot.map_batches(data, work):
-        parts = derived.add_to(plain)
-        for row in range(table.n_rows):
-            words = {
-                name: predictive.words_of(name, text) or []
-                for name, predictive in texts.items()
-                if name in table.columns and (text := _text(table.columns[name], row)) is not None
-            }
-            values = _values(table, parts, derived.named, row)
-            result.append(
-                Explanation(
-                    scorer.classes,
-                    {name: _show(schema, name, value) for name, value in values.items()},
-                    scorer.log_prior,
-                    {name: part[row] for name, part in parts.items()},
-                    words,
-                    snapshot.posterior,
-                    inseparable,
-                    derived.row(row),
-                    {name: part[row] for name, part in plain.items()},
-                    {name: value for name, value in values.items() if _show(schema, name, value) is not value},
-                )
-            )
-    return result
-
-
-def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
-    """The values of a row by column; of an interaction, those of its inputs, None if all are missing."""
-    values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    inputs = {name: [values.get(column) for column in columns] for name, columns in named.items()}
-    return values | {name: cells if any(cell is not None for cell in cells) else None for name, cells in inputs.items()}
-
-
-def _show(schema: Schema, name: str, value: Any) -> Any:
-    """A value as people see it; of an interaction, the values of its inputs."""
-    spec = schema.columns.get(name)
-    if spec is None or value is None:
-        return value
-    if isinstance(value, list) and spec.reader.inputs:
-        names = [cell_input.column for cell_input in spec.reader.inputs]
-        shown_values = [_show(schema, *pair) for pair in zip(names, value, strict=True)]
-        return value if shown_values == value else shown_values
-    return spec.reader.show(value)
-
-
-def _text(raw: Any, row: int) -> bytes | None:
-    """One cell of a column of text, None if it is missing."""
-    value = _value(raw, row)
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace")  # half of a surrogate pair stays one character
-    return value if isinstance(value, bytes) else None
-
-
-def _value(raw: Any, row: int) -> Any:
-    """One cell of a raw column as a Python value."""
-    if is_sparse(raw):
-        line = raw.tocsr()[[row]]
-        return dict(zip(line.indices.tolist(), line.data.tolist(), strict=True))
-    value = to_list(raw[row : row + 1])[0] if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[row]
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float):
-        return None if np.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
-    return value

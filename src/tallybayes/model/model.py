@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import Doubt
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.explaining.explanation import Explanation, explain
+from tallybayes.explaining.explain_rows import explain
+from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.model.current_state import ONE_ROW, Change, CurrentState
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from tallybayes.errors import Described
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
+from tallybayes.explaining.explain_rows import explain as explain_rows
 from tallybayes.explaining.explanation import Explanation
-from tallybayes.explaining.explanation import explain as explain_rows
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.events.event_rows import ARROW, JSON
