@@ -2,7 +2,8 @@
 
 Whoever reads data says what is doubtful where it is found (`doubt`), at any depth. Whoever was asked by the user
 collects it (`collect_doubts`): `fit` gives one warning with the list and keeps it as `Model.doubts`, the command prints
-it above its result, a server sends it with its answer. Where nobody collects, each doubt is a warning.
+it above its result, the page of a server shows it with the rows that it was given. Where nobody collects, each doubt
+is a warning.
 
 >>> with collect_doubts() as found:
 ...     doubt("rows", "3 rows were skipped", hint="mend them")

@@ -121,6 +121,7 @@ class NaiveBayes(base.MiniBatchClassifier):
     def forget_one(self, x: Row, y: Hashable) -> None:
         """Remove a row: exactly, for histograms on their present grid."""
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
+        self._labels.clear()  # the last row of a label may be gone
         self._answers, self._n_until, self._n_rows = None, 0, max(self._n_rows - 1, 0)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:

@@ -52,6 +52,11 @@ class MissingWords:
     only: bool = False
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+    @property
+    def given(self) -> MissingWords | None:
+        """The words that somebody has given, without what was found out about columns; None if there are none."""
+        return MissingWords(self.words, self.only) if self.words or self.only else None
+
     def of_column(self, name: str) -> MissingWords:
         """The words of one column."""
         return self._by_column.get(name, self)

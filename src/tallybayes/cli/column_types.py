@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -195,7 +195,7 @@ def _decide_date(name: str, cells: Any, form: DateFormat | None) -> _ColumnType 
         kind = pa.timestamp("us", "UTC")
     elif not pc.match_substring(there, ":").true_count:
         kind = pa.date32()
-    own = DateFormat(form.day_first, form.epoch)  # without a zone: instants are written in UTC
+    own = replace(form, zone=None)  # instants are written in UTC
     result = _ColumnType(kind, lambda texts: _dates(texts, own, kind))
     return result if len(there) and result.read(cells).null_count == cells.null_count else None
 

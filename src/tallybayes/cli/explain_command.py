@@ -157,7 +157,7 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
 
     explanations: dict[int, Any] = {}
     first = 0
-    source.missing = model.schema.missing if source.missing is None else source.missing
+    source.use_words(model.schema.missing)
     source.look_for(model.schema.columns)
     for table in source.batches(columns_to_read(model.schema)) if wanted else ():
         here = [number - first for number in wanted if first <= number < first + table.n_rows]

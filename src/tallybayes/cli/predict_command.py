@@ -60,7 +60,7 @@ def predict(
 
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
-        source.missing = loaded.schema.missing if source.missing is None else source.missing
+        source.use_words(loaded.schema.missing)
         source.look_for(loaded.schema.columns)
         names = list(source.head().columns)
         originals = getattr(source, "original_names", names)  # records are written as they are

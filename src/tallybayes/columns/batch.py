@@ -42,6 +42,7 @@ __all__ = [
     "encode_inputs",
     "find_groups",
     "find_weights",
+    "names_to_find",
     "read_batch",
     "with_parts",
 ]
@@ -84,6 +85,12 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     if isinstance(weight, str):
         result[weight] = "number"
     return result
+
+
+def names_to_find(schema: Schema, label: Any = None, weight: Any = None) -> list[str]:
+    """The names that a model looks up in a table, where they may be paths into objects."""
+    texts = [name for name in (schema.group, weight, label) if isinstance(name, str)]
+    return [*schema.columns, *texts, *(name.rpartition("=")[0] for name in texts if "=" in name)]
 
 
 def with_parts(table: Table, schema: Schema, unread: UnreadDates | None = None) -> Table:
@@ -152,7 +159,7 @@ def read_batch(
 
     known: the labels learned so far; known_key: one category learned so far in a column, or None.
     """
-    table = table.with_names([*schema.columns, *(name for name in (label, weight) if isinstance(name, str))])
+    table = table.with_names(names_to_find(schema, label, weight))
     table = with_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):

@@ -21,6 +21,7 @@ from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import doubt, tell_doubts
 from tallybayes.formatting import listed
+from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
@@ -131,7 +132,11 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
 
 def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
     """Whether an identifier counts the rows from 0 or 1 on, or is a single word that never repeats, by some values."""
-    values = [value for value in column_values(table.columns[spec.name][:_SOME_ROWS]) if value is not None]
+    raw = table.columns[spec.name]
+    raw = raw.drop_null() if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw
+    values = [value for value in column_values(raw[:_SOME_ROWS]) if not is_missing(value)]
+    if not values:
+        return False
     if spec.status is Status.NUMBER_IDENTIFIER:
         return values[0] in (0, 1) and all(after == before + 1 for before, after in itertools.pairwise(values))
     are_words = spec.status is Status.IDENTIFIER and all(len(str(value).split()) == 1 for value in values)

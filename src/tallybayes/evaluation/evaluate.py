@@ -112,7 +112,7 @@ def group_column(source: Source, group: Any) -> tuple[Source, str | None]:
 def check_column(word: str, name: Any, source: Source) -> None:
     """Raise a ParameterError unless a column, if it is given, is in the data."""
     names = source.head().columns
-    if name is not None and name not in names:
+    if name is not None and (not isinstance(name, str) or name not in names):
         hint = did_you_mean(str(name), names, "columns")
         raise ParameterError(f"{word}: the name of a column", got=name, hint=hint)
 

@@ -15,7 +15,6 @@ of their own. A figure without rows behind it is NaN.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.columns.label_spec import LabelBins
-from tallybayes.errors import DataWarning
+from tallybayes.doubts import collect_doubts
 from tallybayes.evaluation.confusion_metrics import ratio
 from tallybayes.evaluation.scores import Scores
 from tallybayes.formatting import shown
@@ -106,12 +105,11 @@ def _cut_numbers(values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]] |
         return None
     try:
         numbers = np.array([float(value) for value in values])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if not np.isfinite(numbers).all() or len(np.unique(numbers)) <= _FEW_NUMBERS:
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # fewer ranges will do where many numbers are equal
+    with collect_doubts():  # fewer ranges will do where many numbers are equal
         ranges = LabelBins.of_quantiles(numbers, _RANGES, "by")
     return ranges.names, ranges.codes(numbers)
 

@@ -189,7 +189,8 @@ class Files(Source):
         form, column = self.formats[0], str(error.column)
         if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
             return False
-        n_first, cells, rows = self.head().n_rows, list[Any](), list[Any]()
+        n_first = self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
+        cells, rows = list[Any](), list[Any]()
         if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
             return False
         for table in self.batches(dict.fromkeys(form.expressions)):
@@ -200,7 +201,7 @@ class Files(Source):
             rows.append(below.filter(pc.fill_null(form.is_unexpected(column, below[column].combine_chunks()), False)))
         every = pa.chunked_array([chunk for part in cells for chunk in part.chunks], pa.string())
         form.later[column] = LaterCells(
-            every.slice(0, _BELOW).combine_chunks(), pa.concat_tables(rows).slice(0, _LATER)
+            every.slice(0, _BELOW).combine_chunks(), pa.concat_tables(rows).slice(0, _ODD_ROWS)
         )
         self._head, self._unread_numbers = None, UnreadNumbers()
         text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
@@ -223,7 +224,8 @@ class Files(Source):
             more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
             columns |= more
             readings |= {name: reading for name, reading in form.readings.items() if name in more}
-        return replace(first, columns=columns, readings=readings, doubts=doubts)
+        elsewhere = frozenset(name for name, raw in columns.items() if raw is not first.columns.get(name))
+        return replace(first, columns=columns, readings=readings, doubts=doubts, elsewhere=elsewhere)
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of all files."""

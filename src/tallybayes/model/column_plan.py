@@ -112,7 +112,12 @@ class _ColumnPlan:
         every = {} if schema is None else schema.columns
         self._has_schema = schema is not None
         self._derived = {name: spec for name, spec in every.items() if spec.reader.inputs}
-        self._given = {name: spec for name, spec in every.items() if not spec.reader.inputs}
+        changed = {*ignored, *chosen}  # columns whose parts in the schema are not those of what they are now
+        self._given = {
+            name: spec
+            for name, spec in every.items()
+            if not spec.reader.inputs and (spec.reader.part is None or spec.reader.part.column not in changed)
+        }
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
         self._inferred -= {group} - set(only or ())  # its cells are not interpreted
         texts = {name for name, family in chosen.items() if isinstance(family, Family) and family.tokeniser is not None}

@@ -83,7 +83,7 @@ class Plan:
         known: Schema | None = columns["schema"]
         if columns["group"] is None and known is not None:
             columns["group"] = known.group
-        source.missing = known.missing if known is not None and source.missing is None else source.missing
+        source.use_words(None if known is None else known.missing)
         source.look_for([label, None if known is None else known.label, *([_FOLDER] if label is None else [])])
         label, sample_weight = _names(label, sample_weight, known, source.head())
         if known is None and settings.infer == "data":

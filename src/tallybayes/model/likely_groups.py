@@ -31,7 +31,10 @@ def find_likely_group(head: Table, schema: Schema, label: Any) -> GroupColumn | 
     if schema.group is not None:
         return None
     column, _ = label_column(label, head.columns)
-    names = [name for name in head.columns if name not in (column, schema.weight) and _may_name(schema, name)]
+    apart = {column, schema.weight, *head.elsewhere}
+    if column in head.elsewhere:
+        return None
+    names = [name for name in head.columns if name not in apart and _may_name(schema, name)]
     if column is not None:
         head = head.only([column, *names]).part(0, min(HEAD, head.n_rows))
     try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merge_keys
-from tallybayes.columns.batch import columns_to_read, read_batch, with_parts
+from tallybayes.columns.batch import columns_to_read, names_to_find, read_batch, with_parts
 from tallybayes.columns.column_doubts import doubt_numbers
 from tallybayes.columns.column_spec import Origin
 from tallybayes.columns.inference import with_readings
@@ -42,13 +42,13 @@ class RowCounter:
         if not isinstance(source, TableSource):
             if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
                 raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
-            source.missing = self.rows.schema.missing if source.missing is None else source.missing
+            source.use_words(self.rows.schema.missing)
             source.look_for([*self.rows.schema.columns, label])
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
         for batch in source.batches(columns):
             self._grow(batch)
-            table = batch.with_names(self.rows.schema.columns)  # also what is sampled
+            table = batch.with_names(names_to_find(self.rows.schema, label, weight))  # also what is sampled
             table = with_parts(table, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
@@ -80,7 +80,7 @@ class RowCounter:
 
     def _grow(self, table: Table) -> None:
         if self._grows:
-            known = table.with_names(self.rows.schema.columns)
+            known = table.with_names(names_to_find(self.rows.schema, self._plan.label, self._plan.weight))
             self.rows.schema = grow_schema(self.rows.schema, known, self._plan)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, with_parts
+from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, names_to_find, with_parts
 from tallybayes.columns.label import Labels
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
@@ -113,9 +113,10 @@ class Snapshot:
         """
         source = to_source(data)
         schema = self.state.schema
-        source.missing = schema.missing if source.missing is None else source.missing
+        source.use_words(schema.missing)
         source.look_for([*schema.columns, label])
-        self._check_names(source.head().with_names(self.state.schema.columns).columns)
+        names = names_to_find(schema, label, sample_weight)
+        self._check_names(source.head().with_names(names).columns)
         if isinstance(source, TableSource):
             tables = source.batches()
         else:
@@ -123,7 +124,7 @@ class Snapshot:
             tables = source.batches(dict.fromkeys(also) | needed, keep=keep)
         unread = UnreadDates()
         for table in tables:
-            yield source, with_parts(table, schema, unread)
+            yield source, with_parts(table.with_names(names), schema, unread)
         unread.tell()
 
     def encode(self, table: Table, *, scored: bool = False) -> dict[str, Column]:

@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.cells.arrow import pc
-from tallybayes.tables.raw_values import is_number
+from tallybayes.errors import DataError
+from tallybayes.tables.raw_values import is_missing, is_number
 
 __all__ = ["DEPTH", "FIELDS", "Path", "divide_columns", "divide_objects", "path_name", "values_at"]
 
@@ -52,16 +53,16 @@ def _divided(path: Path, values: Sequence[Any]) -> Iterator[tuple[Path, Sequence
     if len(path) >= DEPTH or not _are_records(values):
         yield path, values
         return
-    objects = [value if isinstance(value, Mapping) else {} for value in values]
+    objects = [_by_text(value) if isinstance(value, Mapping) else {} for value in values]
     for key in dict.fromkeys(key for one in objects for key in one):
-        yield from _divided((*path, str(key)), [one.get(key) for one in objects])
+        yield from _divided((*path, key), [one.get(key) for one in objects])
 
 
 def _are_records(values: Sequence[Any]) -> bool:
     """Whether values are objects whose keys are names of columns."""
-    there = [value for value in values if value is not None] if isinstance(values, list) else []
-    if not there or not isinstance(there[0], Mapping):
+    if not _may_hold_objects(values):
         return False
+    there = [value for value in values if isinstance(value, Mapping) or not is_missing(value)]
     objects = [value for value in there if isinstance(value, Mapping)]
     keys = {key for one in objects for key in one}
     n_values = sum(map(len, objects))
@@ -75,7 +76,7 @@ def _are_records(values: Sequence[Any]) -> bool:
     if not all(is_number(value) and not isinstance(value, bool) for value in numbers):
         return True
     are_alike = n_values == len(keys) * len(objects) and len(keys) > 1 < len(objects)
-    finite = [value for value in numbers if math.isfinite(value)]
+    finite = [value for value in numbers if isinstance(value, int) or math.isfinite(value)]
     has_decimals = len(objects) >= _ALIKE and any(value != int(value) for value in finite)
     return are_alike and (has_decimals or any(value < 0 for value in finite))
 
@@ -85,16 +86,20 @@ def divide_columns(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
     if not any(map(_may_hold_objects, columns.values())):
         return columns, {}
     result: dict[str, Any] = {}
+    parts: dict[str, Any] = {}  # whose names are columns too: one row has them in an object, another by their path
     for name, raw in columns.items():
         for path, part in _divided_column(name, raw):
-            if len(path) == 1 or path_name(path) not in columns:
-                result[path_name(path)] = part
+            is_new = len(path) == 1 or path_name(path) not in columns
+            (result if is_new else parts)[path_name(path)] = part
+    for name, part in parts.items():
+        if isinstance(part, list) and isinstance(own := result.get(name), list):
+            result[name] = [b if is_missing(a) else a for a, b in zip(own, part, strict=True)]
     return result, {name: raw for name, raw in columns.items() if name not in result}
 
 
 def _may_hold_objects(raw: Any) -> bool:
     if isinstance(raw, list):
-        return isinstance(next((value for value in raw if value is not None), None), Mapping)
+        return any(issubclass(kind, Mapping) for kind in set(map(type, raw)))
     return isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_struct(raw.type)
 
 
@@ -105,11 +110,12 @@ def _divided_column(name: str, raw: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _divided_struct(path: Path, raw: Any) -> Iterator[tuple[Path, Any]]:
-    if not pa.types.is_struct(raw.type) or len(path) >= DEPTH or not 0 < raw.type.num_fields <= FIELDS:
+    names = [field.name for field in raw.type] if pa.types.is_struct(raw.type) else []
+    if len(path) >= DEPTH or not 0 < len(names) <= FIELDS or len(set(names)) < len(names):
         yield path, raw
         return
-    for field in raw.type:
-        yield from _divided_struct((*path, field.name), pc.struct_field(raw, field.name))
+    for place, field in enumerate(raw.type):
+        yield from _divided_struct((*path, field.name), pc.struct_field(raw, [place]))
 
 
 def values_at(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -122,7 +128,7 @@ def values_at(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
     objects = {name: raw for name, raw in columns.items() if _may_hold_objects(raw)} if inner else {}
     result = {}
     for name in inner:
-        start = next((top for top in objects if name.startswith(f"{top}.")), None)
+        start = max((top for top in objects if name.startswith(f"{top}.")), key=len, default=None)
         if start is not None:
             raw = objects[start]
             values = raw.to_pylist() if hasattr(raw, "to_pylist") else raw
@@ -130,10 +136,21 @@ def values_at(columns: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any
     return result
 
 
+def _by_text(value: Mapping[Any, Any]) -> Mapping[str, Any]:
+    """An object whose keys are texts; an error if two of them are the same then."""
+    if all(type(key) is str for key in value):
+        return value
+    result = {str(key): inner for key, inner in value.items()}
+    if len(result) < len(value):
+        raise DataError("keys of an object that differ as text", got=sorted(map(repr, value)))
+    return result
+
+
 def _value_at(value: Any, path: str) -> Any:
     """What an object holds at a path; keys may have dots themselves."""
     if not isinstance(value, Mapping):
         return None
+    value = _by_text(value)
     if path in value:
         return value[path]
     for place, sign in enumerate(path):

@@ -81,6 +81,12 @@ class Source(ABC):
     bad: BadRows | None = None
     missing: MissingWords | None = None  # words that mean a missing value, if they were given
 
+    def use_words(self, words: MissingWords | None) -> None:
+        """Read with these words for missing values, those of a schema, unless others were given."""
+        given = None if self.missing is None else self.missing.given
+        is_same = words is not None and words.given == given
+        self.missing = words if given is None or is_same else given
+
     @abstractmethod
     def head(self) -> Table:
         """The first rows, from which families are inferred; all rows of a table in memory."""
@@ -262,7 +268,9 @@ def as_columns(
             raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(value))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
-        bad = source.bad
-        source = TableSource(replace(table, columns={**table.columns, name: raw_column(value)}))
+        bad, raw = source.bad, raw_column(value)
+        if len(raw) != table.n_rows:
+            raise DataError(f"{table.n_rows} values of the {word}, one per row", got=len(raw))
+        source = TableSource(replace(table, columns={**table.columns, name: raw}))
         source.bad, names[word] = bad, name
     return source, names[words[0]], names[words[1]]

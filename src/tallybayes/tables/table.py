@@ -66,6 +66,7 @@ class Table:
     missing values.
     texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
     doubts: of the first rows of a file, to be told when a model is fitted to it.
+    elsewhere: of the first rows of files, the columns that have values of other rows, because these have none.
     nested: columns of records as they were, before they were divided into columns (`tables/nested_values.py`).
     """
 
@@ -78,6 +79,7 @@ class Table:
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
     missing_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, Raw] = field(default_factory=dict)
+    elsewhere: frozenset[str] = frozenset()
     doubts: Sequence[Doubt] = ()
     nested: Mapping[str, Raw] = field(default_factory=dict)
 

@@ -127,7 +127,7 @@ def importance(
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once", got=type(data).__name__, hint=hint)
-    source.missing = model.schema.missing if source.missing is None else source.missing
+    source.use_words(model.schema.missing)
     source.look_for(model.schema.columns)
     sample_weight = model.schema.weight if sample_weight is None else sample_weight
     source, label, sample_weight = as_columns(source, model.snapshot().label_or_default(label), sample_weight)

@@ -165,7 +165,7 @@ class RequestRows:
 def _arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
     """All rows of a source as an Arrow table: columns of the model in its types, others as they are."""
     schema = snapshot.state.schema
-    source.missing = schema.missing if source.missing is None else source.missing
+    source.use_words(schema.missing)
     label = snapshot.label_or_default()
     wanted = dict.fromkeys(source.head().columns)
     known = columns_to_read(schema, label, schema.weight)
