@@ -14,6 +14,7 @@ is a warning.
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -21,7 +22,7 @@ from typing import Any, Literal, get_args
 
 from tallybayes.errors import ParameterError, warn
 
-__all__ = ["Doubt", "DoubtKind", "collect_doubts", "doubt", "list_doubts", "tell_doubts", "tell_together"]
+__all__ = ["Doubt", "DoubtKind", "as_family", "collect_doubts", "doubt", "list_doubts", "tell_doubts", "tell_together"]
 
 DoubtKind = Literal[  # in the order in which they are listed
     "labels",  # rows without a label because a word was taken for missing, labels that are written differently
@@ -129,6 +130,15 @@ def tell_together() -> Iterator[list[Doubt]]:
         warn(list_doubts(found))
     else:
         tell_doubts(found)
+
+
+def as_family(column: str, family: str) -> str:
+    """How to give a column a family, as it is typed in the library and in a shell.
+
+    >>> print(as_family("unit price", "histogram"))
+    families={"unit price": "histogram"} (--as 'unit price=histogram')
+    """
+    return f'families={{"{column}": "{family}"}} (--as {shlex.quote(f"{column}={family}")})'
 
 
 def list_doubts(doubts: Sequence[Doubt]) -> str:

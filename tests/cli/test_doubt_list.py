@@ -19,7 +19,7 @@ EXPECTED = [
     "- column 'y': 20 of 200 rows have no label and were left out; words that were read as a missing label: '?' (20)",
     '  hint: missing_only=["NA"] (--missing-only NA) says which words mean a missing value',
     "- numbers that hardly repeat, excluded as identifiers: x",
-    '  hint: families={"x": "histogram"} (--as x=histogram) uses one',
+    '  hint: families={"x": "histogram"} (--as x=histogram) uses it',
 ]
 
 

@@ -52,7 +52,7 @@ def test_births_are_not_in_the_future():
         (
             "dates",
             "two-digit years: 51 was read as 1951",
-            "families={'joined': 'date:years_from=1969'} (--as joined=date:years_from=1969) reads 2051",
+            'families={"joined": "date:years_from=1969"} (--as joined=date:years_from=1969) reads 2051',
         )
     ]
     model, doubts = fit("joined", cells, families={"joined": "date:years_from=1969"})

@@ -228,7 +228,7 @@ def _decide_reading(
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
     is_numeric = _holds_numbers(n_numbers, words, evidence) and not evidence.has_codes
-    doubts = doubts if is_numeric else []
+    doubts = [*doubts, *_powers(evidence.cells, form)] if is_numeric else []
     if evidence.has_several_units:
         is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
         is_numeric, doubts = False, [] if is_prose else [_several_units(evidence)]
@@ -338,6 +338,16 @@ def _factor_or_unit(evidence: _Evidence, form: NumberFormat) -> tuple[NumberForm
     text = f"{shorten(shown[0].as_py())} was read as {values[0]:.15g}; it could be {values[1]:.15g} as well"
     hint = f"factors of the column in the schema (--save-schema, --schema): {str(not is_factor).lower()}"
     return taken, [Doubt("odd cells", text, hint=hint)]
+
+
+def _powers(cells: Any, form: NumberFormat) -> list[Doubt]:
+    """Cells such as 1E5, which are numbers as programs write them, but may be codes."""
+    if not pc.match_substring(cells, "E").true_count:
+        return []
+    found = cells.filter(pc.match_substring_regex(cells, r"^\d+E\d+$"))
+    if not len(found):
+        return []
+    return [Doubt("odd cells", f"{shorten(found[0].as_py())} was read as {form.parse(found[:1])[0].as_py():.15g}")]
 
 
 def _several_units(evidence: _Evidence) -> Doubt:

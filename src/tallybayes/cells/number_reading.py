@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.doubts import Doubt, tell_doubts
+from tallybayes.doubts import Doubt, as_family, tell_doubts
 from tallybayes.errors import shorten
 
 __all__ = ["NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
@@ -87,16 +87,16 @@ class NumberReading:
 
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
         """The doubts, and the words beside the numbers; column: the name of the column."""
-        as_it_is = f'families={{"{column}": "categorical"}} (--as {column}=categorical) takes the cells as they are'
+        as_it_is = f"{as_family(column, 'categorical')} takes the cells as they are"
         doubts = tuple(replace(one, column=column, hint=one.hint or as_it_is) for one in self.doubts)
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:
-            hint = f'families={{"{column}": "categorical"}} (--as {column}=categorical) counts every word by itself'
+            hint = f"{as_family(column, 'categorical')} counts every word by itself"
             return (*doubts, Doubt("odd cells", _not_numbers(sum(rare.values()), rare), column, hint))
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
-            hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'
+            hint = f"{as_family(column, 'histogram')} treats the other cells as missing"
             return (Doubt("odd cells", f"{text}: {list_words(self.words)}", column, hint),)
         return doubts
 

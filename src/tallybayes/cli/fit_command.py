@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from tallybayes.cli.shared_options import DATA, JSON, Reading, flag, option
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
+    from tallybayes.model.fit_plan import Plan
     from tallybayes.tables.source import Source
+    from tallybayes.tables.table import Table
 
 __all__ = ["fit"]
 
@@ -39,7 +42,6 @@ def fit(
     tally fit films.csv --label rating --as genre=tags --ignore title
     tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
     """
-    from tallybayes.columns.column_doubts import doubt_labels
     from tallybayes.errors import NONE, DataError, Described
     from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
@@ -53,7 +55,7 @@ def fit(
         path = None
         if dry_run:
             plan = Plan.of(source, label, options, sample_weight=sample_weight)
-            doubt_labels(label, sum(plan.no_label.values()), source.head().n_rows, plan.no_label)
+            _doubt_head(source.head(), plan)
             model = plan.empty_model()
         else:
             path = model_path(output, data)
@@ -81,6 +83,20 @@ def fit(
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     facts = report(model, source, path) | {"doubts": doubts.to_list()}
     print_result(facts if json else _for_people(facts))
+
+
+def _doubt_head(head: Table, plan: Plan) -> None:
+    """Say what is doubtful about the first rows and is otherwise said when they are learned."""
+    from tallybayes.columns.batch import with_parts
+    from tallybayes.columns.column_doubts import doubt_labels
+    from tallybayes.errors import DataError
+    from tallybayes.model.label_plan import doubt_classes
+
+    label = plan.counting.label
+    doubt_labels(label, sum(plan.no_label.values()), head.n_rows, plan.no_label)
+    with contextlib.suppress(DataError):  # learning names the row
+        doubt_classes(plan.schema.label_spec.read(head, label).keys, label)
+        with_parts(head, plan.schema)
 
 
 def _labels_of(data: list[str]) -> str | None:

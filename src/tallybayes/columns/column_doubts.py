@@ -7,6 +7,7 @@ Of columns that are not used: those that most rows have a value of.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,7 +20,8 @@ from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label_spec import label_column
-from tallybayes.doubts import doubt, tell_doubts
+from tallybayes.doubts import as_family, doubt, tell_doubts
+from tallybayes.families import Ordinal
 from tallybayes.formatting import listed
 from tallybayes.tables.raw_values import is_missing
 from tallybayes.tables.table import Table, column_values
@@ -41,6 +43,7 @@ _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
+    Status.SAME_DATE: ("dates and times whose parts are all the same, excluded", "categorical"),
     Status.NESTED: ("nested values, excluded", None),
     Status.NO_FAMILY: ("values of a type that no family takes, excluded", None),
 }
@@ -111,7 +114,7 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
     if reading is None or (spec.family is None and not reading.doubts):
         return
     is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
-    if is_numeric == reading.is_numeric:
+    if is_numeric == reading.is_numeric and not isinstance(spec.family, Ordinal):  # an order has taken all its cells
         tell_doubts(reading.all_doubts(spec.name))
 
 
@@ -126,7 +129,7 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
             excluded.setdefault(spec.status, []).append(spec.name)
     for status, names in excluded.items():
         text, family = _USES[status]
-        hint = None if family is None else f'families={{"{names[0]}": "{family}"}} (--as {names[0]}={family}) uses one'
+        hint = None if family is None else f"{as_family(names[0], family)} uses {'it' if len(names) == 1 else 'one'}"
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
 
 
@@ -139,5 +142,7 @@ def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
         return False
     if spec.status is Status.NUMBER_IDENTIFIER:
         return values[0] in (0, 1) and all(after == before + 1 for before, after in itertools.pairwise(values))
-    are_words = spec.status is Status.IDENTIFIER and all(len(str(value).split()) == 1 for value in values)
+    if spec.status is Status.SAME_DATE:
+        return len(set(map(str, values))) == 1
+    are_words = spec.status is Status.IDENTIFIER and all(re.fullmatch(r"[\w@'-]+", str(value)) for value in values)
     return are_words and len(set(values)) == len(values)

@@ -39,7 +39,7 @@ from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.readers.reader_registry import reader_for
-from tallybayes.doubts import doubt
+from tallybayes.doubts import as_family, doubt
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
 from tallybayes.tables.table import Raw
@@ -154,7 +154,7 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
         return form
     if ambiguous:
         order, other = ("day", "month") if day_first else ("month", "day")
-        hint = f"families={{{name!r}: 'date:{other}_first'}} (--as {name}=date:{other}_first) reads it the other way"
+        hint = f"{as_family(name, f'date:{other}_first')} reads it the other way"
         doubt("dates", f"{next(iter(ambiguous))!r} was read with the {order} first", column=name, hint=hint)
     return replace(form, day_first=day_first)
 
@@ -173,7 +173,7 @@ def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> Date
         return form
     if changed:
         year = short[changed[0]]
-        hint = f"families={{{name!r}: 'date:years_from={POSIX}'}} (--as {name}=date:years_from={POSIX}) reads"
+        hint = f"{as_family(name, f'date:years_from={POSIX}')} reads"
         text = f"two-digit years: {year:02} was read as {full_year(year, start)}"
         doubt("dates", text, column=name, hint=f"{hint} {full_year(year, POSIX)}")
     return replace(form, years_from=start)

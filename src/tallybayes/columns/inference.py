@@ -39,7 +39,7 @@ from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart, is_array, is_plain_number, text_of
 from tallybayes.columns.readers.word_reader import WORD_PART, WordReader
-from tallybayes.doubts import Doubt, doubt
+from tallybayes.doubts import Doubt, as_family, doubt
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families import Categorical, Family, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
@@ -171,7 +171,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
         n_rows = sum(counts[key] for key in outside)
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
         text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
-        hint = f"families= (--as {spec.name}=ordinal:...) takes an order with all values"
+        hint = f"{as_family(spec.name, 'ordinal:low<high')} takes an order of all values"
         doubt("categories", text, column=spec.name, hint=hint)
     return spec
 
@@ -213,7 +213,7 @@ def _as_given(name: str, reading: NumberReading, cells: Any, is_wanted: bool | N
     is_diverse = n_values > _MANY_DIGITS or (n_values > _SOME_DIGITS and 2 * n_values > reading.n_cells)
     if not is_diverse or is_wanted is False or named_as_identifier(name):
         return replace(reading, is_numeric=False, has_codes=True)  # nothing to say
-    hint = f'families={{"{name}": "histogram"}} (--as {name}=histogram) reads them as numbers'
+    hint = f"{as_family(name, 'histogram')} reads them as numbers"
     text = f"{n_values:,} different numbers are given as text and were taken for text"
     return replace(reading, is_numeric=False, doubts=(Doubt("odd cells", text, hint=hint),))
 

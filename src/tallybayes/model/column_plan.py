@@ -246,7 +246,10 @@ class _ColumnPlan:
 
     def tell_doubts(self, label: str | None) -> None:
         """Say what was assumed about numbers and missing values, and which columns are not used."""
-        inferred = [n for n in self._names if n in self._inferred and self.columns[n].status is not Status.BY_USER]
+        unsettled = self._inferred - self._chosen.keys()  # what the user has decided is no doubt
+        inferred = [
+            name for name in self._names if name in unsettled and self.columns[name].status is not Status.BY_USER
+        ]
         for name in inferred if self._head.readings else ():
             doubt_numbers(self.columns[name], self._head.readings.get(name))
         doubt_missing_words(self._head, self._words, inferred, label)

@@ -6,6 +6,7 @@ those that were asked for.
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from tallybayes.arrays.column import Codes, Reals
@@ -57,5 +58,6 @@ def tell_likely_group(column: GroupColumn) -> None:
     """Say that rows seem to be in groups."""
     name, about = column.name, f"{column.n_values:,} values in {column.n_rows:,} rows"
     text = f"rows with the same value mostly have the same label ({about}), so they look like rows of one group"
-    hint = f"if new rows will have new values: group={name!r} (--group {name}) holds rows of a group out together"
+    typed = f"group={name!r} (--group {shlex.quote(name)})"
+    hint = f"if new rows will have new values: {typed} holds rows of a group out together"
     doubt("groups", text, column=name, hint=hint)

@@ -117,9 +117,11 @@ class Table:
         >>> to_table([{"place": {"x": 1.5, "y": 2.5}}]).with_names(["place.x"]).columns["place.x"]
         [1.5]
         """
-        lacking = [name for name in names if name not in self.columns]
+        wanted = [*names]
+        lacking = [name for name in wanted if name not in self.columns]
         whole = {name: self.nested[name] for name in lacking if name in self.nested}
-        parts = values_at(self.columns, lacking) if lacking else {}
+        others = self.columns.keys() - set(wanted)  # a column that is wanted itself has parts, but no paths into it
+        parts = values_at({name: self.columns[name] for name in self.columns if name in others}, lacking)
         if not whole and not parts:
             return self
         replaced = {name for name in self.columns for path in parts if path.startswith(f"{name}.")}

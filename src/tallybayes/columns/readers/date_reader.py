@@ -21,11 +21,11 @@ import pyarrow as pa
 from tallybayes.arrays.array_types import Floats, Integers32
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.cells.arrow import strings
-from tallybayes.cells.date_format import DAY, DateFormat, show_day
+from tallybayes.cells.date_format import DAY, DateFormat, parse_date, show_day
 from tallybayes.cells.known_order import MONTHS, WEEKDAYS
 from tallybayes.columns.readers.date_cells import NO_DATE, DateCells
 from tallybayes.columns.readers.reader import DatePart, Fact, ReadContext, Reader
-from tallybayes.doubts import doubt
+from tallybayes.doubts import as_family, doubt
 from tallybayes.errors import DataError, Described
 from tallybayes.formatting import shown
 from tallybayes.tables.source import Kind
@@ -136,7 +136,10 @@ class UnreadDates:
         """Say how many there are in each column, and start again."""
         for column, (n, example) in self.found.items():
             cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
-            hint = f"families={{{column!r}: 'categorical'}} (--as {column}=categorical) takes the cells as they are"
+            hint = f"when fitting, {as_family(column, 'categorical')} takes the cells as they are"
+            if any(parse_date(example.strip("'"), day_first=day_first) for day_first in (True, False)):
+                cells += " as the others are, but would be if day and month changed places"
+                hint = "dates of these rows that could be read either way may be swapped: write all of them in one way"
             doubt("odd cells", f"{cells}, such as {example}: read as missing", column=column, hint=hint)
         self.found.clear()
 

@@ -114,7 +114,8 @@ def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt
         hint = "rename them in the file; if the first line is data: header=False (--no-header)"
         text = f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}"
         doubts.append(Doubt("file", text, hint=hint))
-    if unnamed := [new for new, old in zip(names, written, strict=True) if not old]:
+    unnamed = [new for new, old in zip(names, written, strict=True) if not old]
+    if unnamed and (len(unnamed) > 1 or unnamed[0] != names[0]):  # a first column without a name numbers the rows
         hint = "if this line is a title and the names come later: skip_lines= (--skip-lines)"
         text = f"line {line}: columns without a name: {shorten(unnamed, 200)}"
         doubts.append(Doubt("file", text, hint=hint))
