@@ -100,3 +100,14 @@ def test_mailboxes_of_one_name_have_no_labels(tmp_path):
     source = tb.read(paths)
     source.look_for(["label"])
     assert "label" not in source.head().columns
+
+
+def test_a_report_reads_the_labels_of_mailboxes(tmp_path):
+    for name, words in (("ham", "lunch at noon"), ("spam", "win money now")):
+        mails = [f"From a@b.c Mon Jan  1 00:00:00 2024\nSubject: {words} {i}\n\n{words}\n\n" for i in range(30)]
+        (tmp_path / f"{name}.mbox").write_text("".join(mails))
+    paths = [str(tmp_path / "ham.mbox"), str(tmp_path / "spam.mbox")]
+    model = tb.fit(paths)
+    assert model.class_counts == {"ham": 30, "spam": 30}
+    assert "rows" in tb.report(model, paths)
+    assert tb.evaluate(model, paths).n_rows == 60

@@ -119,12 +119,13 @@ class Files(Source):
         return self._formats
 
     def look_for(self, names: Iterable[Any]) -> None:
-        """Look for a header with one of these names, in files of text whose first line has none of them."""
+        """Look for a header with one of these names, in files of text whose first line has none of them.
+
+        Names that were looked for before still are: a label of mailboxes is read as long as somebody needs it.
+        """
         texts = [name for name in names if isinstance(name, str)]
-        wanted = [
-            *texts,
-            *(text[:place] for text in texts if "=" in text for place, sign in enumerate(text) if sign == "="),
-        ]
+        before = (text[:place] for text in texts if "=" in text for place, sign in enumerate(text) if sign == "=")
+        wanted = list(dict.fromkeys([*self._names, *texts, *before]))
         if wanted == self._names:
             return
         are_documents = self._formats is not None and isinstance(self._formats[0], DocumentFiles)

@@ -119,6 +119,8 @@ class Table:
         """
         wanted = [*names]
         lacking = [name for name in wanted if name not in self.columns]
+        if not lacking:
+            return self
         whole = {name: self.nested[name] for name in lacking if name in self.nested}
         others = self.columns.keys() - set(wanted)  # a column that is wanted itself has parts, but no paths into it
         parts = values_at({name: self.columns[name] for name in self.columns if name in others}, lacking)
