@@ -174,3 +174,12 @@ def test_every_path_leads_to_its_values(rows):
             for key in path:
                 inner = inner.get(key) if isinstance(inner, dict) else None
             assert inner == value
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
+def test_values_of_another_shape_are_said(tmp_path):
+    rows = [{"m": {"k": "a"} if i % 3 else "none", "t": ["a"] if i % 4 else "a", "y": "pq"[i % 2]} for i in range(60)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    doubts = {one.column: one.text for one in tb.read(tmp_path / "a.jsonl").head().doubts}
+    assert "20 values are not an object like the others, such as 'none'" in doubts["m"]
+    assert "15 values are not a list like the others, such as 'a'" in doubts["t"]

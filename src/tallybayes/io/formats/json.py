@@ -23,7 +23,7 @@ from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_te
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
-from tallybayes.io.formats.unread_json import unread_doubt
+from tallybayes.io.formats.unread_json import mixed_doubt, unread_doubt
 from tallybayes.tables.nested_values import Path, divide_objects, path_name
 from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import HEAD, BadRows, Kind
@@ -61,7 +61,8 @@ class Json(DuckDBFormat):
         self._paths = {path_name(path): path for path in divided}
         if not self._names:
             raise FileError("a JSON object that is not empty", got=NONE, file=self.name)
-        doubts = (unread_doubt(path, values, self.name) for path, values in divided.items())
+        doubts = [unread_doubt(path, values, self.name) for path, values in divided.items()]
+        doubts += [mixed_doubt(name, values, self.name) for name, values in values_of.items()]
         columns = {path_name(path): _column(values) for path, values in divided.items()}
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())

@@ -6,15 +6,17 @@ It is not read, and said, with the query that reaches it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallybayes.doubts import Doubt
+from tallybayes.errors import shorten
 from tallybayes.io.formats.duckdb_connection import sql_name, sql_text
 from tallybayes.tables.nested_values import DEPTH, Path, path_name
 from tallybayes.tables.raw_values import is_number
 
-__all__ = ["unread_doubt"]
+__all__ = ["mixed_doubt", "unread_doubt"]
 
 
 def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
@@ -61,3 +63,25 @@ def _name(name: str) -> str:
 def _alias(path: Path, key: Any) -> str:
     """A name for what a query gives."""
     return re.sub(r"\W+", "_", "_".join([path[-1], *([] if key is None else [str(key)])])).lower()
+
+
+def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
+    """That some values are no objects or lists though most are, or the other way round: such values may be lost.
+
+    >>> print(mixed_doubt("meta", [{"k": 1}, "none", {"k": 2}], "a.json"))
+    column 'meta': a.json: 1 value is not an object like the others, such as 'none', and may be read as missing
+    hint: write all values in one way
+    """
+    shapes = Counter(_shape(value) for value in values if value is not None)
+    if len(shapes) < 2:
+        return None
+    (usual, n_usual), *_ = shapes.most_common()
+    n = shapes.total() - n_usual
+    example = shorten(next(value for value in values if value is not None and _shape(value) != usual))
+    verb = "value is" if n == 1 else "values are"
+    text = f"{n:,} {verb} not {usual} like the others, such as {example}, and may be read as missing"
+    return Doubt("odd cells", f"{file}: {text}", name, "write all values in one way")
+
+
+def _shape(value: Any) -> str:
+    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a single value"
