@@ -122,3 +122,10 @@ def test_tuning_and_evaluation_tell_their_doubts_together():
         ) as said:
             work(data, label="y")
         assert len(said) == 1
+
+
+def test_whole_numbers_that_a_double_rounds_are_said():
+    large = np.array([2**62 + 7 * i * i for i in range(60)])
+    for values in (large, large.tolist(), large.astype(np.uint64)):
+        with pytest.warns(DataWarning, match=r"whole numbers above 2\*\*53, which are rounded: big"):
+            tb.fit({"big": values, "y": ["a", "b"] * 30}, label="y")

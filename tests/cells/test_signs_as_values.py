@@ -83,3 +83,11 @@ def test_later_files_are_read_like_the_first(tmp_path):
     write(tmp_path / "2.csv", "t,y", ["-,q"] * 10)
     model = tb.fit(str(tmp_path / "*.csv"), label="y", column_weights=None)
     assert model.same_counts(tb.fit({"t": ["+", "-"] * 20 + ["-"] * 10, "y": ["p", "q"] * 20 + ["q"] * 10}, label="y"))
+
+
+def test_a_frequent_word_that_hardly_ever_is_a_value_is_one_line(tmp_path):
+    rows = [
+        f"{['NA', 'Ulm', 'Bonn'][i % 3]},{['NA', 'a', 'b', 'c'][i % 4]},NA,{i % 7},{'pq'[i % 2]}" for i in range(90)
+    ]
+    with pytest.warns(DataWarning, match=r"^NA fills a fifth of the cells or more, and was read as missing: u, v\n"):
+        tb.fit(write(tmp_path / "a.csv", "u,v,empty,x,y", rows), label="y")

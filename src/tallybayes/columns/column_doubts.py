@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Flags, Reals
-from tallybayes.cells.arrow import combine_chunks, is_text_type, word_counts
+from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, word_counts
 from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
@@ -29,6 +30,7 @@ from tallybayes.tables.table import Table, column_values
 __all__ = [
     "doubt_exclusions",
     "doubt_labels",
+    "doubt_large_integers",
     "doubt_missing_words",
     "doubt_numbers",
     "find_sign_values",
@@ -36,9 +38,10 @@ __all__ = [
 ]
 
 _FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
-_LEAST_SIGNS = 5  # cells of a sign; None is rarely a mere sign
+_LEAST_SIGNS = 5  # cells of a word; None is said wherever it is frequent
 _LISTED = 5  # names of columns, words
 _SOME_ROWS = 1000  # whose values are looked at
+_LARGE = 8  # bytes of integers that may be too large for a double
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
@@ -74,6 +77,7 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
     its missing values are counted among all rows (`doubt_labels`).
     """
     values = dict(words.values) if words is not None else {}
+    often: dict[str, list[str]] = {}  # columns in which a word that hardly ever is a value is frequent
     for name in (label, *names) if label is not None else names:
         counts, column_type = table.missing_words.get(name, {}), getattr(table.columns.get(name), "type", None)
         if name in values and name in table.columns:
@@ -82,12 +86,22 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
                 hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
-        for word, n in counts.items() if name != label else ():
-            may_be_value = word.lower() == "none" or (word in SIGNS[:-1] and n >= _LEAST_SIGNS)
-            holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
-            if may_be_value and holds_text and n >= _FREQUENT * table.n_rows:
+        holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
+        for word, n in counts.items() if name != label and holds_text else ():
+            is_frequent = n >= _FREQUENT * table.n_rows
+            if is_frequent and (word.lower() == "none" or (word in SIGNS[:-1] and n >= _LEAST_SIGNS)):
                 text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
                 doubt("missing words", text, column=name, hint=_ONLY)
+            elif (
+                is_frequent
+                and word not in SIGNS
+                and n >= _LEAST_SIGNS
+                and table.columns[name].null_count < table.n_rows
+            ):
+                often.setdefault(word, []).append(name)
+    for word, columns in often.items():
+        text = f"{word} fills a fifth of the cells or more, and was read as missing: {listed(columns, _LISTED)}"
+        doubt("missing words", text, hint=_ONLY)
 
 
 def words_for_no_label(table: Table, label: Any) -> Mapping[str, int]:
@@ -146,3 +160,23 @@ def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
         return len(set(map(str, values))) == 1
     are_words = spec.status is Status.IDENTIFIER and all(re.fullmatch(r"[\w@'-]+", str(value)) for value in values)
     return are_words and len(set(values)) == len(values)
+
+
+def doubt_large_integers(specs: Iterable[ColumnSpec], table: Table) -> None:
+    """Say which columns of whole numbers have some that a double cannot tell apart."""
+    names = [spec.name for spec in specs if spec.family is not None and spec.family.column is Reals]
+    large = [name for name in names if _has_large_integers(table.columns.get(name))]
+    if large:
+        text = f"whole numbers above 2**53, which are rounded: {listed(large, _LISTED)}"
+        doubt("odd cells", text, hint=f"{as_family(large[0], 'categorical')} counts every one by itself")
+
+
+def _has_large_integers(raw: Any) -> bool:
+    if isinstance(raw, list):
+        return any(type(value) is int and abs(value) > 2**53 for value in raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "iu" and len(raw) and raw.dtype.itemsize == _LARGE:
+        return max(abs(int(raw.min())), abs(int(raw.max()))) > 2**53
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or raw.type not in (pa.int64(), pa.uint64()):
+        return False
+    ends = pc.min_max(raw).as_py()
+    return ends["min"] is not None and max(abs(ends["min"]), abs(ends["max"])) > 2**53

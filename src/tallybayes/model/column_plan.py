@@ -13,7 +13,7 @@ from typing import Any
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.columns.column_doubts import doubt_exclusions, doubt_missing_words, doubt_numbers
+from tallybayes.columns.column_doubts import doubt_exclusions, doubt_large_integers, doubt_missing_words, doubt_numbers
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import check_label, label_column
@@ -252,6 +252,7 @@ class _ColumnPlan:
         ]
         for name in inferred if self._head.readings else ():
             doubt_numbers(self.columns[name], self._head.readings.get(name))
+        doubt_large_integers((self.columns[name] for name in inferred), self._head)
         doubt_missing_words(self._head, self._words, inferred, label)
         said = {name for name, reading in self._head.readings.items() if reading.doubts}
         if self._head.is_from_file:  # its format says what is nested, and how to reach it
