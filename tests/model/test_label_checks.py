@@ -183,10 +183,3 @@ def test_a_label_in_another_form_is_a_note():
     change = model.learn({"x": [1, 2], "y": ["Yes", "TRUE"]})
     assert change.notes == ("labels were read in the form of the others: 'TRUE' as 'yes', 'Yes' as 'yes'",)
     assert model.class_counts == {"no": 10, "yes": 12}
-
-
-def test_a_header_that_is_repeated_among_the_rows_is_said(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n" + "a,p\nb,q\n" * 20 + "x,y\n" + "a,p\n")
-    with pytest.warns(tb.DataWarning, match="the label 'y', the name of the column: a header may be repeated"):
-        tb.fit(path, label="y")

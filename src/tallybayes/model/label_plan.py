@@ -113,9 +113,6 @@ def doubt_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ())
     for text in notes:
         if text.startswith(_READ_AS):
             doubt("labels", text, column=column)
-    if column is not None and column in classes:
-        text = f"a row has the label {column!r}, the name of the column: a header may be repeated among the rows"
-        doubt("labels", text, column=column, hint="take such rows out of the data")
     if len(classes) == 1:
         doubt("labels", f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
     groups: dict[str, list[str]] = {}
