@@ -75,7 +75,7 @@ def plan_columns(
     plan.add_columns()
     plan.check_names(reserved)
     plan.add_derived_columns()
-    plan.tell_doubts(column)
+    plan.doubt_columns(column)
     return plan.columns
 
 
@@ -244,7 +244,7 @@ class _ColumnPlan:
             if inputs := tuple(cell_input for cell_input in spec.reader.inputs if cell_input.column in usable):
                 self.columns[name] = replace(spec, reader=CellsReader(inputs))
 
-    def tell_doubts(self, label: str | None) -> None:
+    def doubt_columns(self, label: str | None) -> None:
         """Say what was assumed about numbers and missing values, and which columns are not used."""
         unsettled = self._inferred - self._chosen.keys()  # what the user has decided is no doubt
         inferred = [
