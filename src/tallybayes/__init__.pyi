@@ -15,6 +15,7 @@ from tallybayes.evaluation.learning_curve import compare as compare
 from tallybayes.evaluation.metrics import Evaluation as Evaluation
 from tallybayes.evaluation.prequential import Prequential as Prequential
 from tallybayes.evaluation.prequential import prequential as prequential
+from tallybayes.evaluation.row_split import split as split
 from tallybayes.explaining.explanation import Explanation as Explanation
 from tallybayes.families import Bernoulli as Bernoulli
 from tallybayes.families import Categorical as Categorical
@@ -22,6 +23,7 @@ from tallybayes.families import Family as Family
 from tallybayes.families import Gaussian as Gaussian
 from tallybayes.families import Histogram as Histogram
 from tallybayes.families import Interaction as Interaction
+from tallybayes.families import JointGaussian as JointGaussian
 from tallybayes.families import Multinomial as Multinomial
 from tallybayes.families import OneDependence as OneDependence
 from tallybayes.families import Ordinal as Ordinal

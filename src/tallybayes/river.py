@@ -24,6 +24,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
+from tallybayes.model.joint_columns import split_groups, with_groups
 from tallybayes.model.model import Model
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
@@ -87,12 +88,15 @@ class NaiveBayes(base.MiniBatchClassifier):
             chosen = {_BAG: parse(f"multinomial:variant={bag}")}
         else:
             chosen = OPTIONS["families"].domain.check("families", families or {})
+        chosen, groups = split_groups(chosen)
         fields = {name: ColumnSpec(name, family, SPECIFIED, origin=Origin.SPECIFIED) for name, family in chosen.items()}
-        self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
+        schema = with_groups(Schema(None, fields), groups)
+        self._model = Model(ModelState(schema, Settings(**values, infer="type")))
         self._answers: Snapshot | None = None  # what answers, if that is the model of a few rows ago
         self._lags = False
         self._labels: set[Hashable] = set()
         self._n_rows = self._n_until = 0  # learned one by one; until so many, answers need not be derived anew
+        self._n_own = self._n_others = 0  # changes of the model by single rows learned here; others when it answered
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is derived, which may hold more than the model."""
@@ -100,8 +104,7 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     @property
     def model(self) -> Model:
-        """The model, which also explains, describes, saves and merges."""
-        self._n_until = 0  # whoever has the model may change it
+        """The model, which also explains, describes, saves and merges; answers follow its changes at once."""
         return self._model
 
     @property
@@ -114,6 +117,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         """Add a row."""
         self._model.learn_one(x if self.bag is None else {_BAG: x}, y)
         self._n_rows += 1
+        self._n_own += 1
         if y not in self._labels:
             self._labels.add(y)
             self._answers = None
@@ -122,7 +126,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         """Remove a row: exactly, for histograms on their present grid."""
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
         self._labels.clear()  # the last row of a label may be gone
-        self._answers, self._n_until, self._n_rows = None, 0, max(self._n_rows - 1, 0)
+        self._answers, self._n_rows = None, max(self._n_rows - 1, 0)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
         """P(label | row) of every label learned so far; features that have not been learned are ignored."""
@@ -158,7 +162,9 @@ class NaiveBayes(base.MiniBatchClassifier):
 
         Histograms choose their bins by evidence, from all counts: that takes milliseconds.
         """
-        if self._n_rows >= self._n_until or (self._lags and self._answers is None):
+        n_others = self._model._current.n_changes - self._n_own
+        if self._n_rows >= self._n_until or n_others != self._n_others or (self._lags and self._answers is None):
+            self._n_others = n_others
             self._n_until = self._n_rows + 1 + self._n_rows // _LAG
             self._lags = ModelState(self._model.schema, self._model.settings).selects_from_data
             self._answers = self._model.snapshot() if self._lags else None
@@ -169,7 +175,6 @@ class NaiveBayes(base.MiniBatchClassifier):
     def learn_many(self, X: Any, y: Any) -> None:
         """Add the rows of a data frame; the result is that of `learn_one` for each row."""
         self._model.learn(self._rows(X), label=y)
-        self._n_until = 0
 
     def predict_proba_many(self, X: Any) -> Any:
         """P(label | row) as a frame of the same library, with a column for every label."""

@@ -42,7 +42,7 @@ def test_a_prediction_of_one_row_loads_nothing_that_it_does_not_need(here, words
     modules, _ = loaded(here, *words, stdin=stdin)
     assert {name.partition(".")[0] for name in modules} & {*HEAVY} == set()
     assert not {"pyarrow.parquet", "pyarrow.dataset", "tallybayes.weights", "tallybayes.tuning"} & {*modules}
-    assert len([name for name in modules if name.startswith("tallybayes")]) <= 240  # of 400
+    assert len([name for name in modules if name.startswith("tallybayes")]) <= 250  # of 430
     assert len(modules) <= 600
 
 

@@ -54,6 +54,19 @@ def test_columns_have_the_types_that_the_reader_gave_them(here):
     assert row["instant"] == datetime.datetime(2024, 1, 31, 8, tzinfo=datetime.UTC)
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1234567890123456789", "1234567890123456790"], [1234567890123456789, 1234567890123456790]),
+        (["91234567890123456789", "91234567890123456790"], ["91234567890123456789", "91234567890123456790"]),
+        (["0.30000000000000004", "2"], [0.30000000000000004, 2.0]),
+    ],
+)
+def test_long_integers_are_not_rounded(here, cells, expected):
+    written(here, "kilos,card\n" + "".join(f"4,{cell}\n" for cell in cells))
+    assert pq.read_table(here / "out.parquet")["card"].to_pylist() == expected
+
+
 def test_dates_are_read_as_the_model_reads_them(here):
     rows = "".join(f"{i}/{i % 12 + 1}/2024,{'cat' if i % 2 else 'dog'}\n" for i in range(1, 29))
     (here / "dates.csv").write_text("born,pet\n" + rows)

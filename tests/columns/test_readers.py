@@ -21,6 +21,7 @@ from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import UNREAD, DatePart, ReadContext
 from tallybayes.columns.readers.reader_registry import READERS, reader_for, reader_from_dict
 from tallybayes.columns.readers.text_reader import TextReader
+from tallybayes.columns.readers.vector_reader import VectorReader
 from tallybayes.columns.readers.word_reader import WordReader
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.testing import READER_CHECKS, check_reader
@@ -50,7 +51,8 @@ def test_every_reader_obeys_the_laws(reader, cells, family):
 
 
 def test_readers_of_every_kind_are_tried():
-    others = {UNREAD.kind, DateReader.kind, CellsReader.kind}  # read by other means: see their own tests
+    others = {UNREAD, DateReader, CellsReader, VectorReader}  # read by other means: see their own tests
+    others = {reader.kind for reader in others}
     assert {reader.kind for reader, _, _ in CELLS} | others == READERS.keys()
 
 

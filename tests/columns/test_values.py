@@ -119,7 +119,7 @@ def test_half_of_a_surrogate_pair_in_json_is_an_error():
 
 
 def test_values_of_several_types_are_an_error_that_names_the_row():
-    for values in ([["a"], 3], [{"a": 1}, 3], [["a"], {"b": 1}, "c"], ["a", 3], [1, "a"], [1.5, ["a"]], [{"a"}, 3]):
+    for values in ([["a"], 3], [{"a": 1}, 3], [["a"], {"b": 1}, 3], ["a", 3], [1, "a"], [1.5, ["a"]], [{"a"}, 3]):
         with pytest.raises(DataError, match=rf"column 'x', row {len(values) - 1}: expected"):
             tb.fit({"x": values, "y": Y[: len(values)]}, label="y")
 

@@ -59,6 +59,7 @@ def test_public_names():
         "Model",
         "Multinomial",
         "Interaction",
+        "JointGaussian",
         "OneDependence",
         "Calibration",
         "Explanation",
@@ -94,6 +95,7 @@ def test_public_names():
         "load",
         "read",
         "register_family",
+        "split",
         "testing",
     }
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
@@ -135,7 +137,9 @@ def test_every_verb_and_option_is_documented():
         "forget",
         "merge",
         "inspect",
+        "split",
         "sample",
+        "from-probabilities",
         "serve",
         "log",
         "key",

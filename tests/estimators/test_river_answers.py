@@ -70,6 +70,32 @@ def test_a_new_label_and_a_forgotten_row_are_known_at_once():
     assert 3 in model.predict_proba_one({"amount": 1.0})
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda inner: inner.learn_one({"amount": 1.0}, 3),
+        lambda inner: inner.learn({"amount": [1.0, 2.0]}, label=[3, 3]),
+        lambda inner: inner.forget_one(*skewed(1)[0]),
+        lambda inner: setattr(inner, "decision", tb.Decision(threshold=0.999, positive=1)),
+    ],
+)
+def test_a_model_that_was_taken_before_and_is_changed_later_answers_at_once(change):
+    model = NaiveBayes()
+    inner = model.model  # taken once, changed after other rows and answers
+    accuracy(model, skewed(600))
+    row = {"amount": 1.0}
+    change(inner)
+    assert (model.predict_proba_one(row), model.predict_one(row)) == (
+        inner.predict_proba_one(row),
+        inner.predict_one(row),
+    )
+    before = model._answers
+    for x, y in skewed(5):
+        model.learn_one(x, y)
+        model.predict_one(x)
+    assert model._answers is before  # own rows do not make it derive anew
+
+
 def test_a_row_of_features_that_are_new_in_the_last_rows_is_answered():
     model = NaiveBayes()
     accuracy(model, skewed(600))

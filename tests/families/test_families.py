@@ -24,6 +24,8 @@ EVERY = [
     tb.Gaussian(kappa=0.5, nu=2.0),
     tb.Gaussian(shared=True),
     tb.Gaussian(log=True),
+    tb.JointGaussian("shared"),
+    tb.JointGaussian(kappa=0.5, nu=2.0),
 ]
 C3 = np.array([0, 1, 2], np.int32)
 

@@ -5,6 +5,7 @@ import random
 import re
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -54,7 +55,7 @@ def test_paths_are_columns_and_texts_are_trimmed(name):
     model = tb.fit(path, label="sold")
     assert model.class_counts == {"no": 30, "yes": 30}
     assert set(model.schema.families) == {*COLUMNS} - {"sold"}
-    assert str(model.schema.families["tags"]) == str(model.schema.families["words"])
+    assert [model.schema.families[name].name for name in ("tags", "words")] == ["tags", "multinomial"]
     assert tb.fit(path, label="location.state").class_counts == {"CA": 30, "TX": 30}
 
 
@@ -128,6 +129,29 @@ def test_what_is_not_read_is_said_with_a_query_that_reaches_it(row, text, column
     query = re.search("SELECT.*", one.hint)[0]
     assert column in duckdb.sql(query).columns
     assert column in tb.fit(query, label="y").schema.columns
+
+
+def test_the_query_keeps_the_texts_of_columns_that_mix_types():
+    kinds = ["bath", 3, "hall", "007"]
+    rows = [
+        {"code": f"00{i % 3}", "mix": ["a", 5, True, " b"][i % 4], "rooms": [{"the kind": kinds[i % 4]}], "y": i % 2}
+        for i in range(24)
+    ]
+    path = in_file(rows, "a.jsonl")
+    with collect_doubts() as found:
+        model = tb.fit(path, label="y", ignore=["rooms"])
+        tb.fit(path, label="y")
+    query = re.search("SELECT.*", next(one.hint for one in found if "lists of objects" in one.text))[0]
+    head = tb.read(query).head().columns
+    assert head["rooms_the_kind"].to_pylist()[:4] == [["bath"], ["3"], ["hall"], ["007"]]
+    assert [text.strip() for text in head["mix"].to_pylist()[:4]] == ["a", "5", "true", "b"]
+    assert head["code"].to_pylist()[:3] == ["000", "001", "002"]
+    reached = tb.fit(query, label="y", ignore=["rooms"])
+    assert reached.schema.columns["rooms_the_kind"].family.name == "tags"
+    answers = reached.predict_proba([{"mix": "a"}, {"mix": "5"}, {"code": "001"}])
+    assert np.isfinite(answers).all()
+    for name in ("mix", "code"):
+        assert reached.schema.columns[name].family == model.schema.columns[name].family
 
 
 def test_keys_that_differ_in_every_row_are_said():

@@ -163,7 +163,7 @@ def test_one_class_is_a_warning():
 
 def test_labels_that_differ_in_case_or_spaces_are_a_warning_when_fitting():
     data = {"x": [1, 2, 3] * 10, "y": ["yes", "Yes", "no  way"] * 10}
-    with pytest.warns(DataWarning, match="column 'y': labels that differ only in case or spaces .*: 'Yes' and 'yes'"):
+    with pytest.warns(DataWarning, match="column 'y': labels that differ only in spelling .*: 'Yes' and 'yes'"):
         tb.fit(data, label="y")
 
 
@@ -171,7 +171,7 @@ def test_new_classes_are_notes_when_learning():
     model = tb.fit({"x": [1, 2] * 10, "y": ["cat", "dog"] * 10}, label="y")
     change = model.learn({"x": [1, 2, 3], "y": ["Cat", "cow", "dog"]})
     assert change.notes == (
-        "new class 'Cat', which differs from 'cat' only in case or spaces: 1 row",
+        "new class 'Cat', which differs from 'cat' only in spelling: 1 row",
         "new class 'cow': 1 row",
     )
     assert model.learn({"x": [1], "y": ["Cat"]}).notes == ()

@@ -1,12 +1,14 @@
 """Predictions and evaluations on Spark are those of the model."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 import tallybayes as tb
 from mixed_table import mixed_table
+from tallybayes.errors import UnsupportedError
 from tallybayes.state.decision import Decision
 from tallybayes.storage.container import unpack
 
@@ -110,6 +112,19 @@ def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(s
     )
     assert sp.evaluate(model, df.limit(19)).split == ""
     assert sp.evaluate(model, df.withColumn("x", df.x + 1)).split == ""
+
+
+def test_training_rows_with_groups_are_refused_and_the_hint_holds_whole_groups_out(sp, spark):
+    rows = [(float(i), f"g`{i // 4}", "pq"[i % 3 == 0]) for i in range(80)]
+    df = spark.createDataFrame(rows, ["x", "the `g", "y"])
+    options = {"group": "the `g", "column_weights": None}
+    with pytest.raises(UnsupportedError, match=r"rows of the groups 'the `g' that the model has learned") as error:
+        sp.evaluate(sp.fit(df, "y", **options), df)
+    fitted, held_out = (df.filter(part) for part in re.findall(r'filter\("(.*?)"\)', str(error.value)))
+    groups = [{row["the `g"] for row in part.collect()} for part in (fitted, held_out)]
+    assert not groups[0] & groups[1]
+    assert len(groups[0] | groups[1]) == 20
+    assert sp.evaluate(sp.fit(fitted, "y", **options), held_out).n_rows == held_out.count() > 0
 
 
 def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):

@@ -115,6 +115,7 @@ LABELS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:labels that usually mean a missing value")
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_every_kind_are_restored_with_their_type(kind):
     labels = LABELS[kind]

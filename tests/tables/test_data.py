@@ -140,7 +140,7 @@ def test_fractional_amounts_are_exact():
         ([0.5, 1.5, None], "histogram"),
         (["a", "b", "a"], "categorical"),
         (["a|b", "b|c", "a"], "tags"),
-        ([["a"], ["b", "c"], []], "multinomial"),
+        ([["a"], ["b", "c"], []], "tags"),
         ([{"a": 1}, {"b": 2}, {}], "multinomial"),
         ([None, None, None], None),
         ([f"id-{i}" for i in range(30)], None),

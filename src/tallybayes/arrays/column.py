@@ -2,7 +2,7 @@
 
 A column is one feature's data for a batch of rows, checked and encoded by the data layer. Families and kernels see
 only these. Missing is part of each kind: NaN in `Reals`, NaN or -1 in `Flags`, a code outside the keys in `Codes`,
-a row left out of `present` in `Bag`, -1 in `Cells`.
+a row left out of `present` in `Bag`, -1 in `Cells`, NaN in `Vectors`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bag", "Cells", "Codes", "Column", "Flags", "Key", "Reals"]
+__all__ = ["Bag", "Cells", "Codes", "Column", "Derived", "Flags", "Key", "Reals", "Vectors"]
 
 Key = Hashable
 
@@ -167,5 +167,51 @@ class Cells:
         """Some of the rows."""
         return Cells(self.codes[rows], self.sizes)
 
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.sizes)
 
-Column = Reals | Flags | Codes | Bag | Cells
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which rows have no input at all."""
+        return np.asarray((self.codes < 0).all(axis=1))
+
+    def with_inputs(self, kept: NDArray[np.bool_]) -> Cells:
+        """The same with only some inputs, (inputs,) or (rows, inputs); the others are missing."""
+        return Cells(np.where(kept, self.codes, np.int16(-1)), self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Numbers of other columns, the inputs, side by side: (rows, inputs), NaN where a value is missing.
+
+    >>> Vectors(np.array([[1.0, np.nan]]), ("height", "weight")).with_inputs(np.array([False, True])).is_missing()
+    array([ True])
+    """
+
+    values: NDArray[np.float64]
+    inputs: tuple[str, ...]  # the names of the inputs
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: NDArray[np.integer]) -> Vectors:
+        """Some of the rows."""
+        return Vectors(self.values[rows], self.inputs)
+
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.inputs)
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        """Which rows have no input at all."""
+        return np.asarray(np.isnan(self.values).all(axis=1))
+
+    def with_inputs(self, kept: NDArray[np.bool_]) -> Vectors:
+        """The same with only some inputs, (inputs,) or (rows, inputs); the others are missing."""
+        return Vectors(np.where(kept, self.values, np.nan), self.inputs)
+
+
+Derived = Cells | Vectors
+Column = Reals | Flags | Codes | Bag | Cells | Vectors

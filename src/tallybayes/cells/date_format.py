@@ -3,7 +3,9 @@
 A cell may be a date (2024-12-31, 2024/12/31, 31.12.2024, 12/31/2024, 31 Dec 2024, Dec 31, 2024, 20241231), a date with
 a time (T or a space between them, 12 or 24 hours, an offset or Z), a month (2024-12, 12/2024, Dec 2024), which is its
 first day, a week (2024-W05), which is its Monday, or a time alone. A cell cannot tell whether 01/02/2024 begins with
-the day or the month, nor the century of 01/02/51 (`century.py`): the column decides, and the schema keeps it.
+the day or the month, nor the century of 01/02/51 (`century.py`): the column decides, and the schema keeps it. Dates
+with points begin with the day unless those of the column say otherwise: whoever writes 12/31/2024 does not write
+12.31.2024.
 
 Every cell becomes a local time, in microseconds since 1970-01-01. A cell with an offset, and the seconds of an epoch,
 are instants: their local time is that of `zone` (UTC if there is none). Any other cell is a local time as it stands.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -26,10 +28,12 @@ __all__ = [
     "DAY",
     "EPOCH_UNITS",
     "DateFormat",
+    "DateOrder",
     "Moment",
-    "day_first_of",
+    "is_date",
     "is_month",
     "is_season",
+    "order_of",
     "parse_date",
     "short_year",
     "show_day",
@@ -95,13 +99,14 @@ class DateFormat:
     """What the schema knows of a column of dates; its string form is the family that a user gives.
 
     day_first: whether 01/02/2024 is the 1st of February; None: still to be decided by the column.
+    points_day_first: the same for 01.02.2024.
     epoch: the unit of numbers that count from 1970 (s, ms, us, ns); "auto": still to be decided by their magnitude.
     zone: the time zone of the clock, such as Europe/Berlin; None is UTC.
     years_from: the first of the hundred years in which years of two digits lie; None is 1969, as POSIX has it, or still
     to be decided by the column.
 
     >>> DateFormat.parse("date:day_first,zone=Europe/Berlin")
-    DateFormat(day_first=True, epoch=None, zone='Europe/Berlin', years_from=None)
+    DateFormat(day_first=True, epoch=None, zone='Europe/Berlin', years_from=None, points_day_first=True)
     >>> str(DateFormat(epoch="ms"))
     'date:epoch=ms'
     """
@@ -110,6 +115,7 @@ class DateFormat:
     epoch: str | None = None
     zone: str | None = None
     years_from: int | None = None
+    points_day_first: bool = True
 
     def __post_init__(self) -> None:
         if self.epoch is not None and self.epoch not in (*_UNITS, "auto"):
@@ -127,12 +133,14 @@ class DateFormat:
 
     @classmethod
     def parse(cls, text: str) -> DateFormat:
-        """From its string form: date, with day_first, month_first, epoch[=UNIT], zone=NAME and years_from=YEAR."""
+        """From its string form, such as date:month_first,zone=Europe/Berlin."""
         result, given = cls(), text.partition(":")[2]
         for option in given.split(",") if given else []:
             name, _, value = (part.strip() for part in option.partition("="))
             if name in ("day_first", "month_first") and value.lower() in ("", "true", "false"):
                 result = replace(result, day_first=(name == "day_first") == (value.lower() != "false"))
+            elif option.strip() == "points_month_first":
+                result = replace(result, points_day_first=False)
             elif name == "epoch":
                 result = replace(result, epoch=value or "auto")
             elif name == "zone" and value:
@@ -140,7 +148,7 @@ class DateFormat:
             elif name == "years_from" and value.isdecimal():
                 result = replace(result, years_from=int(value))
             else:
-                options = "day_first, month_first, epoch, zone=NAME, years_from=YEAR"
+                options = "day_first, month_first, points_month_first, epoch, zone=NAME, years_from=YEAR"
                 raise ParameterError(f"an option of date ({options})", got=option)
         return result
 
@@ -151,14 +159,19 @@ class DateFormat:
 
     def __str__(self) -> str:
         order = None if self.day_first is None else "day_first" if self.day_first else "month_first"
-        parts = [order, self.epoch and f"epoch={self.epoch}", self.zone and f"zone={self.zone}"]
+        points = None if self.points_day_first else "points_month_first"
+        parts = [order, points, self.epoch and f"epoch={self.epoch}", self.zone and f"zone={self.zone}"]
         parts += [None if self.years_from is None else f"years_from={self.years_from}"]
         options = ",".join(part for part in parts if part)
         return f"date:{options}" if options else "date"
 
 
-def parse_date(text: str, *, day_first: bool = True, years_from: int = POSIX) -> Moment | None:
+def parse_date(
+    text: str, *, day_first: bool = True, points_day_first: bool = True, years_from: int = POSIX
+) -> Moment | None:
     """A text as a moment; None if it is no date.
+
+    day_first: whether 01/02/2024 begins with the day; points_day_first: the same for 01.02.2024.
 
     >>> parse_date("1970-01-02")
     Moment(micros=86400000000, is_time=False, is_instant=False)
@@ -173,6 +186,7 @@ def parse_date(text: str, *, day_first: bool = True, years_from: int = POSIX) ->
     for form in _forms():
         if (match := form.fullmatch(text)) is not None:
             parts = match.groupdict()
+            day_first = points_day_first if parts.get("sep") == "." else day_first
             day = _day(parts, day_first, years_from)
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
@@ -183,6 +197,15 @@ def parse_date(text: str, *, day_first: bool = True, years_from: int = POSIX) ->
     if match is not None and (time := _time(match.groupdict())) is not None:
         return Moment(time[0], True, False)  # an offset needs a date
     return None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date or a time, whatever begins it.
+
+    >>> is_date("31.12.2024"), is_date("12.31.2024"), is_date("31.31.2024")
+    (True, True, False)
+    """
+    return any(parse_date(text, day_first=first, points_day_first=first) is not None for first in (True, False))
 
 
 def show_day(days: float) -> str:
@@ -237,28 +260,50 @@ def short_year(text: str) -> int | None:
     return int(match["year"]) if match is not None and len(match["year"]) == 2 else None
 
 
-def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
-    """Whether the dates of a column begin with the day, by all its texts and their counts; and the ambiguous texts.
+class DateOrder(NamedTuple):
+    """Whether dates begin with the day, those with points apart, and what is known of it (see `order_of`).
 
-    Texts are ambiguous if every one of them can be read both ways and the dates differ. Points stand between numbers
-    where the day is first; slashes are read as in the United States.
-
-    >>> day_first_of({"01/02/2024": 1, "31/01/2024": 1}), day_first_of({"01/02/2024": 2, "03/03/2024": 1})
-    ((True, []), (False, ['01/02/2024']))
+    ambiguous: texts with slashes or hyphens, if none of them tells.
     """
-    votes, ambiguous, points = 0, [], 0
+
+    day_first: bool
+    points_day_first: bool
+    has_points: bool = False
+    only_points: bool = False
+    ambiguous: Sequence[str] = ()
+
+
+def order_of(texts: Mapping[str, int]) -> DateOrder | None:
+    """What begins the dates of a column, by all its texts and their counts; None if no date leaves it open.
+
+    Dates with slashes or hyphens decide together, those with points apart. Where every date can be read both ways,
+    those with points and hyphens begin with the day, those with slashes with the month, as in the United States. Only
+    slashes and hyphens are ambiguous then.
+
+    >>> order_of({"01/02/2024": 1, "31/01/2024": 1}).day_first, order_of({"01/02/2024": 2, "03/03/2024": 1}).ambiguous
+    (True, ['01/02/2024'])
+    """
+    votes, point_votes, hyphens, n_others, n_points, ambiguous = 0, 0, 0, 0, 0, list[str]()
     for text, n in texts.items():
         match = _forms()[1].match(text.strip())
-        if match is None:
+        if match is None or match["a"] == match["b"]:
             continue
         a, b = int(match["a"]), int(match["b"])
-        votes += n * ((a > 12) - (b > 12))
-        points += n * (1 if match["sep"] in ".-" else -1)
-        if a <= 12 and b <= 12 and a != b and match["sep"] != ".":
+        vote = n * ((a > 12) - (b > 12))
+        if match["sep"] == ".":
+            point_votes, n_points = point_votes + vote, n_points + n
+            continue
+        votes, n_others = votes + vote, n_others + n
+        hyphens += n if match["sep"] == "-" else -n
+        if a <= 12 and b <= 12 and a != b:
             ambiguous.append(text)
-    if votes:
-        return votes > 0, []
-    return points > 0, ambiguous
+    if not n_others and not n_points:
+        return None
+    points_day_first = point_votes >= 0
+    if not n_others:
+        return DateOrder(points_day_first, points_day_first, has_points=True, only_points=True)
+    day_first = votes > 0 if votes else hyphens > 0
+    return DateOrder(day_first, points_day_first, n_points > 0, ambiguous=() if votes else ambiguous)
 
 
 def _day(parts: Mapping[str, str | None], day_first: bool, years_from: int) -> int | None:

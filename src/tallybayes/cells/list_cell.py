@@ -1,7 +1,8 @@
 """Lists that are written in a cell: `["Wifi", "Kitchen"]`, `['email', 'phone']`, `{TV,"Cable TV"}`, `[1, 2]`.
 
-Programs write them so: JSON, Python, PostgreSQL. Their parts are read without brackets and quotes. A JSON object is no
-list, and a list of lists or objects is none of plain parts.
+Programs write them so: JSON, Python, PostgreSQL. Their parts are read without brackets and quotes, numbers as they are
+shown elsewhere (2.0 is 2), true and false in small letters; null, None and nan are no parts. A JSON object is no list,
+and a list of lists or objects is none of plain parts.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import json
 import re
 from collections.abc import Collection
 
+from tallybayes.formatting import shown
+
 __all__ = ["are_lists", "split_list"]
 
 _CLOSED = {"[": "]", "{": "}", "(": ")"}
 _PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'|([^,"\']?[^,]*))\s*(?:,|$|(?=["\']))')
 _NESTED = re.compile(r'^\{\s*["\'][^"\']*["\']\s*:|^.\s*[\[{(]')  # an object, or a list of lists or objects
+_REAL = re.compile(r"[+-]?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+_LITERALS = {"null": "", "NULL": "", "None": "", "nan": "", "NaN": "", "True": "true", "False": "false"}
 _SHARE = 0.9  # of the cells that are lists, from which a column is one of lists
 
 
@@ -39,10 +44,19 @@ def split_list(text: str) -> list[str]:
     parts, place = [], 0
     while place < len(inner) and (match := _PART.match(inner, place)) is not None and match.end() > place:
         quoted, single, plain = match.groups()
-        part = _unescape(quoted) if quoted is not None else (single or "").replace("\\'", "'") or plain or ""
-        parts.append(part.strip())
+        if plain is not None:
+            parts.append(_plain_part(plain.strip()) if inner is not text else plain.strip())
+        else:
+            parts.append((_unescape(quoted) if quoted is not None else single.replace("\\'", "'")).strip())
         place = match.end()
     return [part for part in parts if part]
+
+
+def _plain_part(part: str) -> str:
+    """A part without quotes as the same value is written in a list of any program; empty if it is missing."""
+    if part in _LITERALS:
+        return _LITERALS[part]
+    return shown(float(part)) if _REAL.fullmatch(part) else part
 
 
 def _is_list(text: str) -> bool:

@@ -39,10 +39,10 @@ _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"  # could be thousands
 _ADDRESS = r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$"  # 192.168.100.200
 _EARLY = r"^(?:[^a-z\n]|Rs|Fr){0,12}[0-9]"  # _PARTS allows no more before its first digit: rules out most prose at once
 _FIRST = 10  # cells that rule out most patterns
-_CODE = r"^[+-]?0\d"  # 007 is a name, not a number
+_CODE = r"^[+-]?0\d+$"  # 007 is a name, not a number
 _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
-_RARE = 0.02  # share of cells with a factor up to which that is said aloud
+_RARE = 0.02  # share of cells with a factor, or of codes, up to which that is said aloud
 _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
 _LIMITS = ("<", ">", "\u2264", "\u2265")
 _MANY_NUMBERS = 100  # distinct cells up to which numbers and limits may be an order (`known_order.py`)
@@ -81,7 +81,7 @@ class _Evidence:
     n_fitting: int  # with and without a separator
     contradicting: Any  # numbers that only other pairs fit
     all_plain: bool = False
-    has_codes: bool = False
+    codes: Any = ()  # those of them that are codes, such as 007
     units: Units | None = None  # None: there are none
     odd: Any = ()  # numbers with a unit that hardly any other has
 
@@ -90,6 +90,11 @@ class _Evidence:
         if self.units is None:
             return NumberFormat(*pair)
         return NumberFormat(*pair, unit=self.units.unit, factors=self.units.factors is True)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether there are codes, so that the others are none of numbers either."""
+        return len(self.codes) > 0
 
     @property
     def has_several_units(self) -> bool:
@@ -181,7 +186,7 @@ def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
         values.filter(fits),
         len(cores) - len(separated) + best,
         others,
-        has_codes=_count(cores, _CODE) > 0,
+        codes=_matching(cores, _CODE),
         units=units,
         odd=like.filter(units.is_odd),
     )
@@ -197,7 +202,7 @@ def _plain_evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence:
             break
     else:
         pairs = [(".", ""), (",", ".")] if len(points) else usable
-    return _Evidence(cells, pairs, points, len(cells), cells[:0], all_plain=True, has_codes=_count(cells, _CODE) > 0)
+    return _Evidence(cells, pairs, points, len(cells), cells[:0], all_plain=True, codes=_matching(cells, _CODE))
 
 
 def _decide_reading(
@@ -218,7 +223,7 @@ def _decide_reading(
     form, about_factors = _decide_factors(evidence, pair)
     n = len(evidence.cells)
     as_it_is = evidence.all_plain and (pair[0] == "." or not len(evidence.separated))
-    rest = odd = evidence.cells[:0]
+    rest = odd = numbers = evidence.cells[:0]
     if not as_it_is:
         is_number = pc.is_valid(form.parse(evidence.cells))
         rest, numbers = evidence.cells.filter(pc.invert(is_number)), evidence.cells.filter(is_number)
@@ -227,8 +232,10 @@ def _decide_reading(
     odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
-    is_numeric = _holds_numbers(n_numbers, words, evidence) and not evidence.has_codes
+    is_numeric = _holds_numbers(n_numbers, words, evidence)
     doubts = [*doubts, *_powers(evidence.cells, form)] if is_numeric else []
+    if is_numeric and evidence.has_codes:
+        is_numeric, doubts = False, _few_codes(evidence)
     if evidence.has_several_units:
         is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
         is_numeric, doubts = False, [] if is_prose else [_several_units(evidence)]
@@ -249,6 +256,7 @@ def _decide_reading(
         evidence.has_codes,
         example,
         tuple(doubts),
+        0 if is_numeric else len(numbers.unique()),
     )
 
 
@@ -350,6 +358,15 @@ def _powers(cells: Any, form: NumberFormat) -> list[Doubt]:
     return [Doubt("odd cells", f"{shorten(found[0].as_py())} was read as {form.parse(found[:1])[0].as_py():.15g}")]
 
 
+def _few_codes(evidence: _Evidence) -> list[Doubt]:
+    """Codes such as 007 that are so few that they may be numbers with a zero too many."""
+    n, n_codes = len(evidence.cells), len(evidence.codes)
+    if n < _FEW_CELLS or n_codes > _RARE * n:
+        return []
+    cells = "1 cell begins" if n_codes == 1 else f"{n_codes:,} of {n:,} cells begin"
+    return [Doubt("odd cells", f"{cells} with a zero, {evidence.codes[0].as_py()!r}: all were taken for codes")]
+
+
 def _several_units(evidence: _Evidence) -> Doubt:
     shown = "" if evidence.units is None else evidence.units.listed
     text = f"the numbers have different units: {shown}; the column was not taken for numbers"
@@ -368,6 +385,10 @@ def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
 
 def _not(cells: Any, pattern: str) -> Any:
     return pc.invert(pc.match_substring_regex(cells, pattern))
+
+
+def _matching(cells: Any, pattern: str) -> Any:
+    return cells.filter(pc.match_substring_regex(cells, pattern))
 
 
 def _count(cells: Any, pattern: str) -> int:

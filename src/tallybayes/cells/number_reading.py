@@ -24,6 +24,7 @@ _LISTED = 5  # words that are shown
 _KEPT = 100  # words that a format remembers, of at most so many characters
 _LENGTH = 40
 _PLACES = 10  # columns whose first such cell is looked up in the file: it is read from its start for each
+_SOME, _SOME_CELLS = 0.05, 20  # share and number of different numbers among text from which on they are said
 _FREQUENT, _FREQUENT_CELLS = 0.03, 24  # share and number of cells from which a word among numbers is information
 _INTEGER = r"^[+-]?\d{1,18}$"
 _BOOLEAN, _TRUE = r"^(?i:true|false)$", r"^(?i:true)$"
@@ -41,6 +42,7 @@ class NumberReading:
     all_plain: whether all cells could be read without a format, perhaps as other numbers.
     is_guessed: whether another format would fit as well, and nothing but magnitudes decided.
     example: a number that cannot be read without the format.
+    n_different: how many different cells are numbers, where the column is not taken for numbers.
     """
 
     n_cells: int
@@ -54,6 +56,7 @@ class NumberReading:
     has_codes: bool
     example: str | None
     doubts: tuple[Doubt, ...]
+    n_different: int = 0
 
     @property
     def needed_format(self) -> NumberFormat | None:
@@ -85,16 +88,24 @@ class NumberReading:
         words = (word for word, n in self.words.items() if n >= least and len(word) <= _LENGTH)
         return tuple(itertools.islice(words, _KEPT)) if self.is_numeric else ()
 
+    @property
+    def _has_many_numbers(self) -> bool:
+        """Whether half of the cells are numbers; or some are, and mostly different ones, which no categories are."""
+        is_diverse = 2 * self.n_different > self.n_numbers >= max(_SOME * self.n_cells, _SOME_CELLS)
+        return is_diverse or 2 * self.n_numbers >= self.n_cells
+
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
         """The doubts, and the words beside the numbers; column: the name of the column."""
-        as_it_is = f"{as_family(column, 'categorical')} takes the cells as they are"
-        doubts = tuple(replace(one, column=column, hint=one.hint or as_it_is) for one in self.doubts)
+        usual = f"{as_family(column, 'histogram')} reads them as numbers"
+        if self.is_numeric:
+            usual = f"{as_family(column, 'categorical')} takes the cells as they are"
+        doubts = tuple(replace(one, column=column, hint=one.hint or usual) for one in self.doubts)
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:
             hint = f"{as_family(column, 'categorical')} counts every word by itself"
             return (*doubts, Doubt("odd cells", _not_numbers(sum(rare.values()), rare), column, hint))
-        if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
+        if not self.is_numeric and not self.doubts and not self.has_codes and self._has_many_numbers:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f"{as_family(column, 'histogram')} treats the other cells as missing"
             return (Doubt("odd cells", f"{text}: {list_words(self.words)}", column, hint),)
@@ -156,6 +167,7 @@ class UnreadNumbers:
     ...     cells.tell()
     >>> print(found[0].message)
     column 'age': 2 cells are not numbers and were treated as missing: unknown (2); the first is in a.csv, line 3
+    hint: when fitting, families={"age": "categorical"} (--as age=categorical) counts every word by itself
     """
 
     def __init__(self) -> None:
@@ -178,7 +190,8 @@ class UnreadNumbers:
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))  # however rows came in batches
             text = _not_numbers(counts.total(), dict(ordered))
             where = f"; the first is in {self._places[column]}" if column in self._places else ""
-            self.tell_once([Doubt("odd cells", text + where, column)])
+            hint = f"when fitting, {as_family(column, 'categorical')} counts every word by itself"
+            self.tell_once([Doubt("odd cells", text + where, column, hint)])
         self._counts, self._places = {}, {}
 
     def tell_once(self, doubts: Iterable[Doubt]) -> None:

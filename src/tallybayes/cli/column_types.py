@@ -41,6 +41,7 @@ from tallybayes.tables.table import Table
 
 __all__ = ["ColumnTypes"]
 
+_LARGE = r"^[+-]?\d{16,}$"  # integers of more digits than a double holds
 _OFFSET = r"(?i):\d{2}.*(?:z|utc|gmt|[+-]\d{2}(?::?\d{2})?)$"  # of a time: it is an instant
 _WORDS = {pa.int64(): "integers", pa.float64(): "numbers", pa.bool_(): "booleans", pa.date32(): "dates"}
 _JSON_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
@@ -174,7 +175,8 @@ def _decide(
         return None
     form = formats.get(name) or (reading.format if reading.needed_format is not None else None)
     result = _ColumnType(pa.float64(), form.parse, form.unit) if form else _ColumnType(pa.float64(), _plain_numbers)
-    if pa.types.is_integer(column.type):
+    is_large = pc.match_substring_regex(texts, _LARGE).true_count > 0  # rounded as doubles, but not as integers or text
+    if pa.types.is_integer(column.type) or is_large:
         result = _ColumnType(pa.int64(), _whole_numbers)
     return result if result.read(texts).null_count == texts.null_count else None
 

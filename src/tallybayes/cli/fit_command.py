@@ -95,7 +95,7 @@ def _doubt_head(head: Table, plan: Plan) -> None:
     label = plan.counting.label
     doubt_labels(label, sum(plan.no_label.values()), head.n_rows, plan.no_label)
     with contextlib.suppress(DataError):  # learning names the row
-        doubt_classes(plan.schema.label_spec.read(head, label).keys, label)
+        doubt_classes(plan.schema.label_spec.read(head, label).keys, label, missing=plan.schema.missing)
         with_parts(head, plan.schema)
 
 

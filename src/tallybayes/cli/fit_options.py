@@ -33,7 +33,7 @@ SAMPLE_WEIGHT = option("COL", "The column with the weight of each row.")
 NOT_GIVEN: Any = (None, [], ())  # the value of an option that is not given, which may also be repeatable
 
 _REPEATABLE = {
-    FAMILIES: "COL=FAMILY",
+    FAMILIES: "COL[,COL]=FAMILY",
     NAMES: "COL",
     STRENGTHS: "[COL=]K",
     CLASS_PRIOR: "[CLASS=]P",
@@ -97,7 +97,7 @@ def _value(option: Option, value: Any, names: list[str], parts: list[str], sourc
     """The value of an option from the words on the command line, by its domain."""
     both = [*names, *parts]
     if option.domain is FAMILIES:
-        return dict(_split(f"--{option.flag}", text, both) for text in value)
+        return dict(_split_family(f"--{option.flag}", text, both) for text in value)
     if option.domain is SCHEMA:
         from tallybayes.columns.schema import Schema
 
@@ -146,6 +146,16 @@ def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
         raise ParameterError(f"{option} COL=VALUE", got=text)
     hint = did_you_mean(name, names, "columns")
     raise ParameterError(f"the name of a column for {option}", got=name, hint=hint)
+
+
+def _split_family(option: str, text: str, names: list[str]) -> tuple[str | tuple[str, ...], str]:
+    """The column and the family of COL=FAMILY, or the columns of COL,COL=FAMILY."""
+    from tallybayes.columns.label_spec import split_name
+
+    columns, equals, family = text.partition("=")
+    if split_name(text, names) is not None or "," not in columns or not equals:
+        return _split(option, text, names)
+    return tuple(_split(option, f"{column.strip()}={family}", names)[0] for column in columns.split(",")), family
 
 
 def _column_weights(texts: list[str], names: list[str]) -> Any:

@@ -15,35 +15,53 @@ def inspect(
     model: str = MODEL,
     *,
     column: list[str] | None = option("COL", "Only this column (repeatable)."),
+    all: bool = flag("--all", help="List every token, tag and category."),
     schema: bool = flag("--schema", help="Print only the schema, as JSON for tally fit --schema."),
     level: float | None = option("LEVEL", "Add credible intervals of this level, such as 0.95."),
+    output: str | None = option(
+        "FILE", "Write all parameters as a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx.", None, "-o", "--output"
+    ),
     json: bool = JSON,
 ) -> None:
     """Print what a model file contains.
 
-    The classes, the family of every column with the reason, and the parameters of every column per class.
+    The classes, the family of every column with the reason, and the parameters of every column per class. Of a text or
+    of tags these are the tokens that favour a class most; with --all, or in a file, every token.
 
         tally inspect films.tally --column genre
+        tally inspect films.tally --column genre --all
+        tally inspect spam.tally --column text -o words.csv     # every token
         tally inspect films.tally --level 0.95
         tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
     """
-    from tallybayes.errors import ParameterError, did_you_mean
-
     loaded = load_model(model)
     if schema:
         print_result(loaded.schema.to_dict())
         return
-    known = loaded.schema.families
-    for name in column or ():
-        if name not in known:
-            raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known, "columns"))
-    described = loaded.describe() if level is None else loaded.intervals(level)
-    description = described.only(column) if column else described
+    names = column or None
+    if output is not None:
+        _write(loaded, names, level, output, json=json)
+        return
+    described = loaded.describe(names, all=all) if level is None else loaded.intervals(level, column=names, all=all)
     fitted = {} if column else _describe_fitted(loaded)
     if json:
-        print_result(description.to_dict() | fitted)
+        print_result(described.to_dict() | fitted)
         return
-    print_result("\n\n".join([str(description), *(f"{name}: {text}" for name, text in fitted.items())]))
+    print_result("\n\n".join([str(described), *(f"{name}: {text}" for name, text in fitted.items())]))
+
+
+def _write(model: Any, names: list[str] | None, level: float | None, output: str, *, json: bool) -> None:
+    """Write the parameters of columns to a file, a row for each parameter, value or token and class."""
+    from tallybayes.cli.messages import note
+    from tallybayes.cli.output import form_of, write_tables
+    from tallybayes.formatting import rows_of
+
+    form = form_of(output, json=json)
+    described = model.describe(names, all=True) if level is None else model.intervals(level, column=names, all=True)
+    table = described.to_arrow()
+    write_tables([table], output, form)
+    if output != "-":
+        note(f"wrote {rows_of(table.num_rows)} to {output}")
 
 
 def _describe_fitted(model: Any) -> dict[str, str]:

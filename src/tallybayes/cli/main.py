@@ -24,6 +24,7 @@ from tallybayes.cli import (
     evaluate_command,
     explain_command,
     fit_command,
+    from_probabilities_command,
     importance_command,
     inspect_command,
     log_command,
@@ -31,6 +32,7 @@ from tallybayes.cli import (
     report_command,
     sample_command,
     serve_command,
+    split_command,
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
@@ -71,7 +73,9 @@ for verb in (
     change_command.forget,
     change_command.merge,
     inspect_command.inspect,
+    split_command.split,
     sample_command.sample,
+    from_probabilities_command.from_probabilities,
     serve_command.serve,
     serve_command.key,
     demo_command.demo,

@@ -27,6 +27,7 @@ __all__ = [
     "learned_model",
     "load_model",
     "model_path",
+    "name_after",
     "note_saved",
 ]
 
@@ -73,17 +74,17 @@ def model_path(output: str | None, data: list[str]) -> str:
     from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.storage.model_file import is_model
 
-    path = output or _name_after(data)
+    path = output or f"{name_after(data, 'model')}.tally"
     refuse_overwriting(path, data)
     refuse_replacing(path, is_model, "a model")
     return path
 
 
-def _name_after(data: list[str]) -> str:
-    """films.csv.gz and the folder films/ become films.tally in the working directory."""
+def name_after(data: list[str], other: str) -> str:
+    """The name of files about some data: films for films.csv.gz and the folder films/; another one for a query."""
     first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
     plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
-    return f"{first if plain else 'model'}.tally"
+    return first if plain else other
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from tallybayes.columns.readers.date_cells import read_dates
 from tallybayes.columns.readers.date_reader import UnreadDates, part_of
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import as_codes, as_codes_like
+from tallybayes.columns.readers.number_input import NumberInput
 from tallybayes.columns.readers.number_reader import NumberReader, as_reals
 from tallybayes.columns.readers.reader import Purpose, ReadContext, Reader
 from tallybayes.columns.readers.reader_registry import reader_of_kind
@@ -288,12 +289,12 @@ class _Encoder:
         return {name: first[name] if name in first else task() for name, task in tasks.items()}
 
 
-def _inputs(schema: Schema) -> list[CellInput]:
+def _inputs(schema: Schema) -> list[CellInput | NumberInput]:
     """The inputs of the derived columns, each once."""
     return list(dict.fromkeys(cell_input for spec in schema.derived.values() for cell_input in spec.reader.inputs))
 
 
-def _input_reader(schema: Schema, cell_input: CellInput) -> Reader:
+def _input_reader(schema: Schema, cell_input: CellInput | NumberInput) -> Reader:
     """How a column is read for its cells alone."""
     reader = reader_of_kind(cell_input.kind)
     known = schema.columns.get(cell_input.column)
@@ -301,7 +302,7 @@ def _input_reader(schema: Schema, cell_input: CellInput) -> Reader:
     return replace(reader, format=form) if isinstance(reader, (NumberReader, FlagReader)) and form else reader
 
 
-def _in_type(cell_input: CellInput, column: Column) -> Column:
+def _in_type(cell_input: CellInput | NumberInput, column: Column) -> Column:
     """Categories in the type of those in the schema."""
     if not cell_input.keys or not isinstance(column, Codes):
         return column

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, word_counts
+from tallybayes.cells.date_format import parse_date
 from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
@@ -24,7 +25,7 @@ from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import as_family, doubt, tell_doubts
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed
-from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.raw_values import is_missing, is_number
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
@@ -33,15 +34,21 @@ __all__ = [
     "doubt_large_integers",
     "doubt_missing_words",
     "doubt_numbers",
+    "doubt_numbers_like_dates",
     "find_sign_values",
     "words_for_no_label",
 ]
 
-_FREQUENT = 0.2  # share of the cells from which a word for missing values may be a category
-_LEAST_SIGNS = 5  # cells of a word; None is said wherever it is frequent
+_SEVERAL = 0.02  # share of the cells from which None or a sign may be a category
+_FREQUENT = 0.2  # the same for NA, which hardly ever is, and for None in a short table
+_LEAST_SIGNS = 5  # cells of such a word
+_MAY_BE_VALUES = ("na", "n/a")  # "not applicable"; NaN and null are written by programs alone
 _LISTED = 5  # names of columns, words
 _SOME_ROWS = 1000  # whose values are looked at
 _LARGE = 8  # bytes of integers that may be too large for a double
+_FIRST = 10
+_LEAST_DATES = 5  # different values
+_FIRST_DATE, _LAST_DATE = 19000101, 21001231
 _ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
@@ -88,20 +95,22 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
-            is_frequent = n >= _FREQUENT * table.n_rows
-            if is_frequent and (word.lower() == "none" or (word in SIGNS[:-1] and n >= _LEAST_SIGNS)):
+            is_none = word.lower() == "none"
+            if n < _SEVERAL * table.n_rows or (n < _LEAST_SIGNS and not (is_none and n >= _FREQUENT * table.n_rows)):
+                continue
+            if is_none or word in SIGNS[:-1]:
                 text = f"{n:,} of {table.n_rows:,} cells are {word} and were read as missing"
                 doubt("missing words", text, column=name, hint=_ONLY)
-            elif (
-                is_frequent
-                and word not in SIGNS
-                and n >= _LEAST_SIGNS
-                and table.columns[name].null_count < table.n_rows
-            ):
+            elif word.lower() in _MAY_BE_VALUES and _FREQUENT * table.n_rows <= n and not _is_empty(table, name):
                 often.setdefault(word, []).append(name)
     for word, columns in often.items():
         text = f"{word} fills a fifth of the cells or more, and was read as missing: {listed(columns, _LISTED)}"
         doubt("missing words", text, hint=_ONLY)
+
+
+def _is_empty(table: Table, name: str) -> bool:
+    """Whether a column has nothing but missing values."""
+    return bool(table.columns[name].null_count == table.n_rows)
 
 
 def words_for_no_label(table: Table, label: Any) -> Mapping[str, int]:
@@ -169,6 +178,23 @@ def doubt_large_integers(specs: Iterable[ColumnSpec], table: Table) -> None:
     if large:
         text = f"whole numbers above 2**53, which are rounded: {listed(large, _LISTED)}"
         doubt("odd cells", text, hint=f"{as_family(large[0], 'categorical')} counts every one by itself")
+
+
+def doubt_numbers_like_dates(specs: Iterable[ColumnSpec], table: Table) -> None:
+    """Say which columns of numbers are dates such as 20241231, as far as some values show."""
+    names = [spec.name for spec in specs if spec.family is not None and spec.family.column is Reals]
+    for name in names:
+        if name in table.columns and _are_like_dates(table.columns[name]):
+            text = "numbers of eight digits that are dates such as 20241231 were read as numbers"
+            doubt("dates", text, column=name, hint=f"{as_family(name, 'date')} reads them as dates")
+
+
+def _are_like_dates(raw: Any) -> bool:
+    for n in (_FIRST, _SOME_ROWS):  # a few rule out most columns
+        there = [value for value in column_values(raw[:n]) if not is_missing(value)]
+        if not all(is_number(v) and _FIRST_DATE <= v <= _LAST_DATE and parse_date(f"{v:.0f}") for v in there):
+            return False
+    return len(set(there)) >= _LEAST_DATES
 
 
 def _has_large_integers(raw: Any) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from tallybayes.arrays.column import Bag, Cells
+from tallybayes.arrays.column import Bag, Cells, Vectors
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.columns.readers.date_reader import DatePartReader, DateReader
 from tallybayes.columns.readers.reader import UNREAD, Reader
@@ -82,8 +82,10 @@ class ColumnSpec:
         """Raise an error that says why the reader is not one for the family."""
         if self.reader.inputs:
             raise ParameterError("a family of derived columns", got=family.display_name(), column=self.name)
-        if family.column is Cells:
+        if family.column in (Cells, Vectors):
             hint = "this family is for derived columns only: see dependence in the options of fit"
+            if family.column is Vectors:
+                hint = 'it is for several columns: families={("a", "b"): ...}, or dependence="gaussian"'
             expected = "a family of columns of the table"
             raise ParameterError(expected, got=family.display_name(), column=self.name, hint=hint)
         expected = f"a reader of what the family {family.display_name()} counts"
@@ -197,7 +199,7 @@ def parse_column(text: Any) -> Family | DateFormat:
     """A family, or how a column of dates is read, from its string form.
 
     >>> parse_column("histogram"), parse_column("date:day_first")
-    (Histogram(), DateFormat(day_first=True, epoch=None, zone=None, years_from=None))
+    (Histogram(), DateFormat(day_first=True, epoch=None, zone=None, years_from=None, points_day_first=True))
     """
     if isinstance(text, DateFormat):
         return text

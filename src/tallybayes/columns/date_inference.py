@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +18,15 @@ from tallybayes.cells.date_format import (
     DATE_PARTS,
     DAY,
     DateFormat,
-    day_first_of,
+    is_date,
     is_month,
     is_season,
+    order_of,
     parse_date,
     short_year,
 )
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
-from tallybayes.columns.readers.date_cells import NO_DATE, read_dates
+from tallybayes.columns.readers.date_cells import NO_DATE, parse_cell, read_dates
 from tallybayes.columns.readers.date_reader import (
     PART_CATEGORIES,
     DatePartReader,
@@ -39,12 +40,13 @@ from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.readers.reader_registry import reader_for
+from tallybayes.columns.schema import Schema
 from tallybayes.doubts import as_family, doubt
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
-from tallybayes.tables.table import Raw
+from tallybayes.tables.table import Raw, Table
 
-__all__ = ["are_dates", "infer_date_parts", "is_date_type"]
+__all__ = ["are_dates", "check_order", "infer_date_parts", "is_date_type"]
 
 _REASONS = {
     "elapsed": "days since 1970-01-01",
@@ -54,9 +56,11 @@ _REASONS = {
     "hour": "hour of the day",
 }
 
-_SAMPLE = 1000  # distinct texts that are parsed to recognise a column
+_SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its order
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
+_FEW_DATES = 5  # that can be read both ways, below which their distances are chance
+_CLOSER = 4  # times: days of a month read as months are some 30 times as far apart, fewer if there are several months
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
 _TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
 
@@ -123,9 +127,7 @@ def are_dates(texts: Mapping[str, int]) -> bool:
 
 def _is_date(text: str) -> bool:
     """Whether a text is a date, read either way; eight digits alone are a number."""
-    if text.strip().isdigit():
-        return False
-    return parse_date(text) is not None or parse_date(text, day_first=False) is not None
+    return not text.strip().isdigit() and is_date(text)
 
 
 def is_date_type(value: Any) -> bool:
@@ -147,16 +149,57 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
         return form
     texts = _texts(raw)
     form = form if form.years_from is not None else _with_century(name, form, texts)
-    if form.day_first is not None:
+    if (order := order_of(texts)) is None:
         return form
-    day_first, ambiguous = day_first_of(texts)
-    if not any("/" in text or "." in text or "-" in text for text in texts) or not _has_order(texts):
-        return form
-    if ambiguous:
-        order, other = ("day", "month") if day_first else ("month", "day")
+    if form.day_first is not None:  # what the user says of dates that all have points is meant of these
+        return replace(form, points_day_first=form.day_first) if order.only_points else form
+    first, other = ("day", "month") if order.day_first else ("month", "day")
+    if order.ambiguous:
         hint = f"{as_family(name, f'date:{other}_first')} reads it the other way"
-        doubt("dates", f"{next(iter(ambiguous))!r} was read with the {order} first", column=name, hint=hint)
-    return replace(form, day_first=day_first)
+        doubt("dates", f"{order.ambiguous[0]!r} was read with the {first} first", column=name, hint=hint)
+    if order.has_points and order.day_first != order.points_day_first:
+        text = f"dates with points were read with the {other} first, the others with the {first} first"
+        same = "date:day_first" if order.day_first else "date:month_first,points_month_first"
+        doubt("dates", text, column=name, hint=f"{as_family(name, same)} reads all of them with the {first} first")
+    return replace(form, day_first=order.day_first, points_day_first=order.points_day_first)
+
+
+def check_order(table: Table, schema: Schema) -> None:
+    """Say which columns of a table to score or learn may have day and month in another order than the model.
+
+    Those of a model that has seen neither order (2024-12-31), and those in which every date can be read both ways but
+    which lie much closer together the other way, as 03/01/2024 to 03/12/2024 do: twelve days, or the third of twelve
+    months.
+    """
+    for name, spec in schema.columns.items():
+        form = spec.reader.dates
+        if form is None or form.epoch is not None or spec.origin is Origin.SPECIFIED or name not in table.columns:
+            continue
+        order = order_of(_texts(table.columns[name][:_SAMPLE]))
+        if order is None or order.only_points:
+            continue
+        if form.day_first is None:
+            text = "dates such as 01/02/2024 were read with the day first: those of the model do not tell"
+            hint = f"write them as those of the model; or, when fitting, {as_family(name, 'date:month_first')}"
+            doubt("dates", text, column=name, hint=hint)
+        elif len(order.ambiguous) >= _FEW_DATES:
+            _doubt_order(name, order.ambiguous, form)
+
+
+def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
+    """Say it if dates that can be read both ways lie much closer together the other way."""
+    here, swapped = _span(texts, form), _span(texts, replace(form, day_first=not form.day_first))
+    if swapped * _CLOSER <= here:
+        first, other = ("day", "month") if form.day_first else ("month", "day")
+        text = f"{texts[0]!r} was read with the {first} first, as when the model was fitted"
+        hint = f"with the {other} first these dates would lie within {swapped + 1:,} days instead of {here + 1:,}"
+        doubt("dates", text, column=name, hint=f"{hint}: check them, and write them as those of the model")
+
+
+def _span(texts: Iterable[str], form: DateFormat) -> int:
+    """The days between the first and the last of some dates."""
+    days = [moment.micros // DAY for text in texts if (moment := parse_cell(text, form)) is not None]
+    return max(days) - min(days)
 
 
 def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> DateFormat:
@@ -177,11 +220,6 @@ def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> Date
         text = f"two-digit years: {year:02} was read as {full_year(year, start)}"
         doubt("dates", text, column=name, hint=f"{hint} {full_year(year, POSIX)}")
     return replace(form, years_from=start)
-
-
-def _has_order(texts: Mapping[str, int]) -> bool:
-    """Whether a text can be read in two ways at all."""
-    return any(parse_date(text, day_first=True) != parse_date(text, day_first=False) for text in texts)
 
 
 def _are_months(raw: Raw) -> bool:

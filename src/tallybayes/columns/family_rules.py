@@ -3,8 +3,9 @@
 booleans, and numbers that are only 0 and 1   bernoulli
 numbers, whole ones too                       histogram (or the family given by `numeric=`); poisson only if asked for
 text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
-text with |, ; or , between values; sets      tags (`columns/tag_rules.py`); also lists with brackets
-lists, maps, sparse matrices                  multinomial
+text with |, ; or , between values; sets      tags (`columns/tag_rules.py`)
+lists, in cells of text too                   tags if hardly any has a value twice, else multinomial
+maps, sparse matrices                         multinomial
 prose                                         text
 dates and times                               none: their parts are columns with families (`columns/date_inference.py`)
 identifiers                                   none: the column is excluded
@@ -15,7 +16,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import as_doubles, combine_chunks, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.cells.date_format import DateFormat
 from tallybayes.cells.known_order import known_order
-from tallybayes.cells.list_cell import are_lists
+from tallybayes.cells.list_cell import are_lists, split_list
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.date_inference import are_dates, is_date_type
 from tallybayes.columns.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
@@ -34,7 +35,7 @@ from tallybayes.columns.readers.date_reader import DateReader
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import as_reals
-from tallybayes.columns.tag_rules import n_tags
+from tallybayes.columns.tag_rules import are_sets, n_tags
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 from tallybayes.tables.raw_values import has_fraction, is_missing, is_number, plain_reals
@@ -88,6 +89,9 @@ def propose(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
 def propose_by_type(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
     """The family of a column by the type of its first value alone: for streams, where few rows are known.
 
+    A list is a bag of tokens, though that of the first row may have none twice: another order of the rows must not give
+    another family.
+
     >>> from tallybayes.families import Gaussian
     >>> str(propose_by_type("zero", [0.0], Gaussian()).family), str(propose_by_type("w", ["a|b"], Gaussian()).family)
     ('gaussian', 'categorical')
@@ -105,7 +109,9 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
         is_boolean = isinstance(value, (bool, np.bool_))
         return ColumnSpec(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
     return (
-        ColumnSpec(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+        ColumnSpec(name, Categorical(), "text")
+        if isinstance(value, (str, bytes))
+        else _from_container(name, value, None)
     )
 
 
@@ -134,7 +140,9 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
         if is_text:
             return ColumnSpec(name, Categorical(), "text, no values yet", origin=Origin.BY_TYPE)
         if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            return ColumnSpec(name, Multinomial(), "lists of tokens, no values yet", origin=Origin.BY_TYPE)
+            return ColumnSpec(
+                name, Multinomial(), "lists, no values yet", BagReader(has_brackets=True), origin=Origin.BY_TYPE
+            )
         return ColumnSpec.unused(name, Status.UNDECIDED)
     if is_text:
         codes, values = text_codes(combine_chunks(raw))
@@ -213,24 +221,40 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> ColumnSpec:
         return _from_text(name, Counter(map(str, there)))
     if isinstance(there[0], (bytes, int, float)):
         return ColumnSpec(name, Categorical(), f"values of type {type(there[0]).__name__}")
-    return _from_container(name, there[0], there[:SAMPLE])
+    return _from_container(name, there[0], there)
 
 
-def _from_container(name: str, first: Any, values: Iterable[Any]) -> ColumnSpec:
-    """From a list, set or map, and more values like it: encoding refuses what is not like it."""
+def _from_container(name: str, first: Any, values: Sequence[Any] | None) -> ColumnSpec:
+    """From a list, set or map, and all values, if they are known; encoding refuses those that are not like it."""
+    some = () if values is None else values[:SAMPLE]
     if isinstance(first, _SETS):
         return ColumnSpec(name, Tags(), "sets")
     if isinstance(first, Mapping):
-        inner = [v for value in values if isinstance(value, Mapping) for v in value.values()]
+        inner = [v for value in some if isinstance(value, Mapping) for v in value.values()]
         plain = all(v is None or is_number(v) for v in inner)
         return ColumnSpec(name, Multinomial(), "maps of amounts") if plain else ColumnSpec.unused(name, Status.NESTED)
     if isinstance(first, _LISTS):
-        inner = [v for value in values if isinstance(value, _LISTS) for v in value]
-        plain = not any(isinstance(v, (list, dict)) for v in inner)
-        return ColumnSpec(name, Multinomial(), "lists of tokens") if plain else ColumnSpec.unused(name, Status.NESTED)
+        if any(isinstance(v, (list, dict)) for value in some if isinstance(value, _LISTS) for v in value):
+            return ColumnSpec.unused(name, Status.NESTED)
+        return _lists(name, None if values is None else ((_tokens(v), 1) for v in values if isinstance(v, _LISTS)))
     if is_date_type(first):
         return _dates(name)
     return ColumnSpec.unused(name, Status.NO_FAMILY, f"values of type {type(first).__name__} have no family")
+
+
+def _lists(name: str, lists: Iterable[tuple[Sequence[Hashable], int]] | None) -> ColumnSpec:
+    """From the tokens of lists, each with its number of rows; None: not known yet. Later ones may be cells of text."""
+    reader = BagReader(has_brackets=True)
+    if lists is None:
+        return ColumnSpec(name, Multinomial(), "lists", reader)
+    if are_sets(lists):
+        return ColumnSpec(name, Tags(","), "lists of different values", reader)
+    return ColumnSpec(name, Multinomial(), "lists with repeated values", reader)
+
+
+def _tokens(values: Any) -> list[Hashable]:
+    """The tokens of a list that count when repeats are looked for: what is odd among them is refused later."""
+    return [value for value in values if isinstance(value, Hashable) and not is_missing(value)]
 
 
 def _dates(name: str) -> ColumnSpec:
@@ -247,7 +271,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
     if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
         return ColumnSpec(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if are_lists(some):
-        return ColumnSpec(name, Tags(","), "lists", BagReader(has_brackets=True))
+        return _lists(name, ((split_list(text), n) for text, n in values.items()))
     is_diverse = n_values > n_rows / 2 or n_values > max(n_rows / _SELDOM, _MANY_TEXTS)
     if is_diverse and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some, n_rows / n_values)

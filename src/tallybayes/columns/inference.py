@@ -41,7 +41,7 @@ from tallybayes.columns.readers.reader import DatePart, is_array, is_plain_numbe
 from tallybayes.columns.readers.word_reader import WORD_PART, WordReader
 from tallybayes.doubts import Doubt, as_family, doubt
 from tallybayes.errors import DataError, ParameterError, shorten
-from tallybayes.families import Categorical, Family, Ordinal, Tags
+from tallybayes.families import Categorical, Family, Multinomial, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
 from tallybayes.formatting import listed, shown
@@ -104,7 +104,7 @@ class Inference:
         """
         spec = _with_order(spec, spec.family, raw) if isinstance(spec.family, Ordinal) else spec
         reader = spec.reader
-        if isinstance(spec.family, Tags) and not reader.has_brackets and _has_lists(raw):
+        if isinstance(spec.family, (Tags, Multinomial)) and not reader.has_brackets and _has_lists(raw):
             return replace(spec, reader=BagReader(has_brackets=True))
         if spec.family is None or not isinstance(reader, NumberReader) or reader.is_whole or not are_whole(raw):
             return spec
@@ -171,7 +171,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
         n_rows = sum(counts[key] for key in outside)
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
         text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
-        hint = f"{as_family(spec.name, 'ordinal:low<high')} takes an order of all values"
+        hint = f"{as_family(spec.name, 'categorical')} counts every value, without an order"
         doubt("categories", text, column=spec.name, hint=hint)
     return spec
 

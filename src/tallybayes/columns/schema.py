@@ -243,9 +243,9 @@ class Schema:
 
 
 def _why(spec: ColumnSpec) -> str:
-    """The reason for a family; of a derived column also its inputs and their numbers of cells."""
-    inputs = ", ".join(f"{cell_input.column} ({cell_input.n_cells})" for cell_input in spec.reader.inputs)
-    return f"{spec.reason}; cells of {inputs}" if inputs else spec.reason
+    """The reason for a family; of a derived column also its inputs."""
+    inputs = spec.reader.inputs_in_words()
+    return f"{spec.reason}; {inputs}" if inputs else spec.reason
 
 
 def _column_name(facts: Mapping[str, Any], word: str) -> str | None:

@@ -3,22 +3,25 @@
 A bar has no other use. A semicolon or comma also occurs in names ("Smith, John") and places ("Ulm, Germany"), and in
 sentences. So it separates values if these are much fewer than the cells, or if they repeat and have no fixed place: in
 lists (of countries, of actors) the same value comes first in one cell and later in another.
+
+Lists, in cells of text or not, are sets of tags if hardly any of them has a value twice; else bags of tokens.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["n_tags"]
+__all__ = ["are_sets", "n_tags"]
 
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATED_LISTS = 0.1  # the same where values have no fixed place
 _REPEATED, _MOVING = 0.3, 0.7  # shares of values that repeat, and of these that occur in different places
 _WORDS = 4.0  # mean number of words of a value, up to which it is no sentence
+_DIFFERENT = 0.95  # share of the lists with several values in which none is repeated, from which on they are sets
 _LEAST = 20  # values that repeat, from which their places say something
 _SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
 
@@ -39,6 +42,20 @@ def n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
     if separated >= _SEPARATED * n_rows and len(parts) <= few:
         return len(parts)
     return len(parts) if separator != "|" and _are_moving(values, separator) else 0
+
+
+def are_sets(lists: Iterable[tuple[Sequence[Hashable], int]]) -> bool:
+    """Whether lists are sets: hardly any has a value twice; each is given with the number of its rows.
+
+    >>> are_sets([(["a", "b"], 2), (["b"], 1), ([], 1)]), are_sets([(["a", "b", "a"], 1), (["b", "a"], 1)])
+    (True, False)
+    """
+    n_long = n_different = 0
+    for values, n_rows in lists:
+        if len(values) > 1:
+            n_long += n_rows
+            n_different += n_rows * (len(set(values)) == len(values))
+    return n_different >= _DIFFERENT * n_long
 
 
 def _are_moving(values: Mapping[str, int], separator: str) -> bool:

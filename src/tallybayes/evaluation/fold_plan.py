@@ -19,7 +19,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,9 @@ from tallybayes.state.row_hash import Hashes, RowHashes
 from tallybayes.tables.source import BadRows, Kind, Source
 from tallybayes.tables.table import Table
 
-__all__ = ["FoldPlan", "FoldRequest", "plan_folds"]
+__all__ = ["FoldPlan", "FoldRequest", "deal_groups", "plan_folds"]
+
+Group = TypeVar("Group")
 
 Parts = NDArray[np.int64]
 Batches = Iterator[tuple[Table, Labels, NDArray[np.int64]]]  # with the rows that have a label
@@ -210,12 +212,22 @@ def _by_group(batches: Batches, request: FoldRequest) -> tuple[Parts, str]:
         return np.array([places[group] for group in groups], np.int64), f": {held:,} of {len(sizes):,} groups"
     n = request.folds or 10
     _require(len(sizes), n, "groups", hint=f"folds={len(sizes)} (--folds {len(sizes)}) at most")
-    rows = np.zeros(n, np.int64)
-    for group in sorted(shuffled, key=lambda group: -sizes[group]):
-        places[group] = int(rows.argmin())
-        rows[places[group]] += sizes[group]
+    places = deal_groups({group: sizes[group] for group in shuffled}, n)
     parts = np.array([places[group] for group in groups], np.int64)
     return parts, f"{len(sizes):,} groups, each in one of {n} folds"
+
+
+def deal_groups(sizes: Mapping[Group, int], n_folds: int) -> dict[Group, int]:
+    """The fold of each group, given their rows: the largest first, each to the fold with the fewest rows.
+
+    >>> deal_groups({"a": 3, "b": 5, "c": 1, "d": 2}, 2)
+    {'b': 0, 'a': 1, 'd': 1, 'c': 0}
+    """
+    rows, result = np.zeros(n_folds, np.int64), dict[Group, int]()
+    for group in sorted(sizes, key=lambda group: -sizes[group]):
+        result[group] = int(rows.argmin())
+        rows[result[group]] += sizes[group]
+    return result
 
 
 def _by_time(batches: Batches, request: FoldRequest) -> tuple[Parts, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.schema import Schema
+from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.credible import beta_interval
+from tallybayes.families.predictive import Predictive
 from tallybayes.formatting import finite_json, number, shown
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
@@ -28,17 +31,23 @@ _ROWS = 40  # a column with more rows than this is cut when printed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description(ResultView):
-    """Class prior, families with their reasons, and a table of parameters per column; print it."""
+    """Class prior, families with their reasons, and a table of parameters per column; print it.
+
+    n_tokens: how many tokens each column of tokens has, of which `columns` may list fewer; lists_all: whether all of
+    them are there, and printed.
+    """
 
     classes: list[dict[str, Any]]
     schema: Schema
     columns: dict[str, list[dict[str, Any]]]
     notes: dict[str, str] = field(default_factory=dict)
+    n_tokens: dict[str, int] = field(default_factory=dict)
+    lists_all: bool = False
     _heading: ClassVar[str] = "Parameters"
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Description:
-        """The description of a model."""
+    def of(cls, snapshot: Snapshot, names: Iterable[str] | None = None, *, lists_all: bool = False) -> Description:
+        """The description of a model, or of some of its columns; lists_all: with every token, and printed whole."""
         scorer = snapshot.scorer
         rows = None if snapshot.state.given else snapshot.state.class_counts
         prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
@@ -46,15 +55,26 @@ class Description(ResultView):
             {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
             for label, p in zip(scorer.classes, prior, strict=True)
         ]
-        columns = _by_column(snapshot, (row for predictive in scorer.predictives for row in predictive.table()))
-        notes = {name: note for p in scorer.predictives for i, name in enumerate(p.features) if (note := p.note(i))}
-        return cls(classes, snapshot.state.schema, dict(sorted(columns.items())), notes)
+        predictives = _predictives(snapshot, names, lists_all=lists_all)
+        columns = _by_column(snapshot, (row for predictive in predictives for row in predictive.table()))
+        columns = dict(sorted(columns.items())) if names is None else {name: columns.get(name, []) for name in names}
+        features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
+        notes = {name: note for p, i, name in features if (note := p.note(i))}
+        n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
+        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all)
 
-    def only(self, names: Iterable[str]) -> Description:
-        """The description of some of the columns."""
-        names = list(names)
-        notes = {name: note for name, note in self.notes.items() if name in names}
-        return Description(self.classes, self.schema, {name: self.columns.get(name, []) for name in names}, notes)
+    @property
+    def cut(self) -> dict[str, dict[str, int]]:
+        """The columns whose rows are not of all tokens: how many tokens they are of, and how many there are.
+
+        >>> import tallybayes as tb
+        >>> rows = {"text": [" ".join(f"w{i}" for i in range(40)), "w40"], "y": ["a", "b"]}
+        >>> model = tb.fit(rows, label="y", families={"text": "text"})
+        >>> model.describe().cut, model.describe(all=True).cut
+        ({'text': {'listed': 11, 'of': 41}}, {})
+        """
+        listed = {name: len({row["token"] for row in self.columns.get(name, [])}) for name in self.n_tokens}
+        return {name: {"listed": n, "of": self.n_tokens[name]} for name, n in listed.items() if n < self.n_tokens[name]}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for programs."""
@@ -62,7 +82,7 @@ class Description(ResultView):
         for name, family in self.schema.families.items():
             schema["columns"][name]["family"] = family.display_name()
         return {**schema, "classes": self.classes, "parameters": finite_json(self.columns)} | (
-            {"notes": self.notes} if self.notes else {}
+            ({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {})
         )
 
     def to_frame(self) -> Any:
@@ -70,21 +90,40 @@ class Description(ResultView):
         rows = [{"column": name, **row} for name, rows_of_column in self.columns.items() for row in rows_of_column]
         return data_frame(rows, None if rows else ["column", "class"])
 
+    def to_arrow(self) -> pa.Table:
+        """The same as an Arrow table; values of different types in one column of it are texts.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"x": ["a", "b"], "y": ["p", "q"]}, label="y", smoothing=1)
+        >>> model.describe().to_arrow().slice(0, 1).to_pylist()
+        [{'column': 'x', 'class': 'p', 'value': 'a', 'P(value)': 0.6666666666666666}]
+        """
+        keys = dict.fromkeys(key for rows in self.columns.values() for row in rows for key in row)
+        counts = [len(rows) for rows in self.columns.values()]
+        columns: dict[str, Any] = {"column": np.repeat(np.array([*self.columns], object), counts).tolist()}
+        for key in keys or ("class",):
+            columns[key] = [row.get(key) for rows in self.columns.values() for row in rows]
+        return pa.table({name: _arrow_array(values) for name, values in columns.items()})
+
     def _parts(self) -> list[str | TextGrid]:
-        parts: list[str | TextGrid] = [*_render(self.classes), str(self.schema)]
+        limit = None if self.lists_all else _ROWS
+        parts: list[str | TextGrid] = [*_render(self.classes, limit=limit), str(self.schema)]
         for name, rows in self.columns.items():
             family, note = self.schema.columns[name].family, self.notes.get(name)
             told = ", ".join(text for text in (family and family.display_name(), note) if text)
-            parts += _render(rows, f"{name} ({told})")
+            parts += _render(rows, f"{name} ({told})", limit=limit, n_tokens=self.n_tokens.get(name))
         return parts
 
 
-def describe_with_intervals(snapshot: Snapshot, level: float) -> Description:
+def describe_with_intervals(
+    snapshot: Snapshot, level: float, names: Iterable[str] | None = None, *, lists_all: bool = False
+) -> Description:
     """The parameters of a model with credible intervals; a family without intervals is described without them."""
     state = snapshot.state
     state.require_learned("intervals")
-    level, plain = check_level(level), Description.of(snapshot)
-    columns = _by_column(snapshot, (row for p in snapshot.scorer.predictives for row in p.intervals(level)))
+    level, plain = check_level(level), Description.of(snapshot, names, lists_all=lists_all)
+    predictives = _predictives(snapshot, names, lists_all=lists_all)
+    columns = _by_column(snapshot, (row for p in predictives for row in p.intervals(level)))
     notes = {
         name: ", ".join(text for text in (plain.notes.get(name), "" if name in columns else "no intervals") if text)
         for name in plain.columns
@@ -96,7 +135,33 @@ def describe_with_intervals(snapshot: Snapshot, level: float) -> Description:
         ends = zip(classes, low.tolist(), high.tolist(), strict=True)
         classes = [row | {"low": below, "high": above} for row, below, above in ends]
     parameters = {name: columns.get(name, rows) for name, rows in plain.columns.items()}
-    return Description(classes, state.schema, parameters, {name: note for name, note in notes.items() if note})
+    notes = {name: note for name, note in notes.items() if note}
+    return replace(plain, classes=classes, columns=parameters, notes=notes)
+
+
+def _arrow_array(values: list[Any]) -> pa.Array:
+    """Values of one type as they are, others as texts."""
+    kinds = {type(value) for value in values if value is not None}
+    numbers = kinds <= {int, float} and all(abs(value) < 2**53 for value in values if type(value) is int)
+    if not numbers and (len(kinds) > 1 or not kinds <= {str, bool}):
+        values = [None if value is None else shown(value) for value in values]
+    try:
+        return pa.array(values)
+    except UnicodeEncodeError:  # half of a surrogate pair, from JSON
+        return pa.array([value and value.encode("utf-8", "replace").decode() for value in values])
+
+
+def _predictives(snapshot: Snapshot, names: Iterable[str] | None, *, lists_all: bool) -> list[Predictive]:
+    """The predictives to describe: of all columns, or of some of them."""
+    predictives = list(snapshot.scorer.predictives)
+    if names is not None:
+        wanted, families = list(names), snapshot.state.schema.families
+        for name in wanted:
+            if name not in families:
+                hint = did_you_mean(name, families, "columns")
+                raise ParameterError("a column that the model uses", got=name, hint=hint)
+        predictives = [p.part(i) for p in predictives for i, name in enumerate(p.features) if name in wanted]
+    return [predictive.listing_all() for predictive in predictives] if lists_all else predictives
 
 
 def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -132,13 +197,22 @@ def _show_dates(row: dict[str, Any], reader: Reader) -> dict[str, Any]:
     return {key: reader.show(value) if key in places else value for key, value in row.items()}
 
 
-def _render(rows: list[dict[str, Any]], title: str = "") -> list[str | TextGrid]:
-    """A table of rows; of many rows the first."""
+def _render(
+    rows: list[dict[str, Any]], title: str = "", *, limit: int | None, n_tokens: int | None = None
+) -> list[str | TextGrid]:
+    """A table of rows; of many rows the first, and how many there are."""
     if not rows:
         return [f"{title}\n(nothing yet)" if title else "(nothing yet)"]
-    header, cells = _side_by_side(rows) or (list(rows[0]), [list(row.values()) for row in rows])
-    texts = [[number(v) if isinstance(v, float) else shown(v) for v in row] for row in cells[:_ROWS]]
-    more = f"... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
+    turned = _side_by_side(rows)
+    header, cells = turned or (list(rows[0]), [list(row.values()) for row in rows])
+    texts = [[number(v) if isinstance(v, float) else shown(v) for v in row] for row in cells[:limit]]
+    n_shown, n, what = len(texts), len(cells), "values" if turned else "classes" if "rows" in header else "rows"
+    if n_tokens is not None:
+        place = header.index("token")
+        n_listed = len({row[place] for row in cells[:limit]})
+        if n_listed < n_tokens:
+            n_shown, n, what = n_listed, n_tokens, "tokens"
+    more = f"{n_shown:,} of {n:,} {what}; all=True or --all shows all" if n_shown < n else ""
     return [TextGrid(header, texts, title=title, foot=more)]
 
 

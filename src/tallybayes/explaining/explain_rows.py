@@ -61,14 +61,17 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
 
 
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
-    """The values of a row by column; of an interaction, those of its inputs, None if all are missing."""
+    """The values of a row by column; of an interaction or a group, those of its inputs, None if all are missing."""
     values = {name: _value(table.columns[name], row) for name in names if name in table.columns}
-    inputs = {name: [values.get(column) for column in columns] for name, columns in named.items()}
+    inputs = {
+        name: [_value(table.columns[column], row) if column in table.columns else None for column in columns]
+        for name, columns in named.items()
+    }
     return values | {name: cells if any(cell is not None for cell in cells) else None for name, cells in inputs.items()}
 
 
 def _show(schema: Schema, name: str, value: Any) -> Any:
-    """A value as people see it; of an interaction, the values of its inputs."""
+    """A value as people see it; of an interaction or a group, the values of its inputs."""
     spec = schema.columns.get(name)
     if spec is None or value is None:
         return value

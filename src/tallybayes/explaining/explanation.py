@@ -141,8 +141,9 @@ class Explanation(ResultView):
         return total
 
     def _columns(self) -> list[str]:
-        """The columns that a row may lack: interactions are there if their inputs are."""
-        return [name for name in self.log_evidence if name not in self.derived.named]
+        """The columns that a row may lack, groups as one; interactions are there if their inputs are."""
+        corrects = {name for name, inputs in self.derived.named.items() if self.log_evidence.keys() >= set(inputs)}
+        return [name for name in self.log_evidence if name not in corrects]
 
     def _answers_by_greatest_sum(self) -> bool:
         """Whether the answer is the class with the greatest sum: no decision rule, no isotonic calibration."""

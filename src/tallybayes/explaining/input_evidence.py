@@ -4,7 +4,7 @@ Its score is not a sum over its inputs: what one adds depends on the others. The
 what it adds in two orders, from the first input to the last and back: the score with the inputs up to it, minus the
 score with those before it, all others taken as missing. In each order the differences add up to the score, so the
 means do too. (Shapley values are the mean over all orders; two are exact in the sum, and much quicker.) An interaction
-of two columns is not divided: it is shown by its own name.
+of two columns is not divided, nor is a group of columns with a joint density: they are shown by their own names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.column import Cells, Column
+from tallybayes.arrays.column import Column, Derived
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.scoring.scorer import score_column
@@ -23,31 +23,31 @@ from tallybayes.scoring.scorer import score_column
 __all__ = ["DerivedColumn", "DerivedParts", "input_evidence"]
 
 
-def input_evidence(predictive: Predictive, column: Cells) -> Floats:
+def input_evidence(predictive: Predictive, column: Derived) -> Floats:
     """The contribution of every input of a derived column to its score, (inputs, rows, classes).
 
     predictive: of this column alone.
     """
-    forward = list(range(len(column.sizes)))
+    forward = list(range(column.n_inputs))
     return (_steps(predictive, column, forward) + _steps(predictive, column, reversed(forward))) / 2
 
 
-def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Floats:
+def _steps(predictive: Predictive, column: Derived, order: Iterable[int]) -> Floats:
     """What the inputs add, one after the other, in the order of the inputs.
 
     Without smoothing a class may be ruled out on the way. If it is in the end, by the input that did it; if not, the
     input with which it becomes possible again adds the difference to the last finite score.
     """
     before = np.zeros((len(column), predictive.n_classes))
-    result = np.zeros((len(column.sizes), *before.shape))
-    codes, ruled_out, by = (
-        np.full_like(column.codes, -1),
+    result = np.zeros((column.n_inputs, *before.shape))
+    kept, ruled_out, by = (
+        np.zeros(column.n_inputs, bool),
         np.zeros(before.shape, bool),
         np.zeros(before.shape, np.int64),
     )
     for i in order:
-        codes[:, i] = column.codes[:, i]
-        now = score_column(predictive, Cells(codes, column.sizes))
+        kept[i] = True
+        now = score_column(predictive, column.with_inputs(kept))
         by = np.where(np.isneginf(now) & ~ruled_out, i, by)
         ruled_out = np.isneginf(now)
         now = np.where(ruled_out, before, now)
@@ -64,7 +64,7 @@ class DerivedColumn:
     name: str
     inputs: tuple[str, ...]
     predictive: Predictive
-    cells: Cells
+    cells: Derived
     is_divided: bool
 
     def take(self, rows: NDArray[np.int64]) -> DerivedColumn:
@@ -98,9 +98,9 @@ class DerivedParts:
         derived = []
         for name, spec in schema.derived.items():
             column = columns[name]
-            if name in predictives and isinstance(column, Cells) and spec.family is not None:
-                inputs, is_divided = tuple(part.column for part in spec.reader.inputs), not spec.family.is_correction
-                derived.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
+            if name in predictives and isinstance(column, Derived) and spec.family is not None:
+                inputs = tuple(part.column for part in spec.reader.inputs)
+                derived.append(DerivedColumn(name, inputs, predictives[name], column, spec.family.is_divided))
         return cls(tuple(derived))
 
     def add_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -119,7 +119,8 @@ class DerivedParts:
         """The scores of a single row with some columns missing, (sets, classes): kept (sets, names) are there."""
         scores = []
         for column in self.derived:
-            there, cells = kept[:, [names.index(name) for name in column.inputs]], column.cells
-            here = Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes)
-            scores.append(score_column(column.predictive, here))
+            shown = (column.name,) * len(column.inputs) if column.name in names else column.inputs
+            there, cells = kept[:, [names.index(name) for name in shown]], column.cells
+            rows = cells.take(np.zeros(len(there), np.int64))
+            scores.append(score_column(column.predictive, rows.with_inputs(there)))
         return np.asarray(sum(scores[1:], scores[0]))

@@ -15,6 +15,7 @@ from tallybayes.families.numbers.histogram import Histogram
 from tallybayes.families.numbers.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register_family
 from tallybayes.families.together.interaction import Interaction
+from tallybayes.families.together.joint_gaussian import JointGaussian
 from tallybayes.families.together.one_dependence import OneDependence
 from tallybayes.families.tokens.multinomial import Multinomial
 from tallybayes.families.tokens.tags import Tags
@@ -28,6 +29,7 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "Interaction",
+    "JointGaussian",
     "Multinomial",
     "OneDependence",
     "Ordinal",

@@ -112,5 +112,9 @@ def refuse(place: int, features: tuple[str, ...], arrays: Sequence[Numbers] | Nu
     if place >= 0:
         row, column = divmod(place, len(features))
         value = (arrays[row, column] if isinstance(arrays, np.ndarray) else arrays[column][row]).item()
-        hint = "leave the cell empty if the value is unknown" if np.isinf(value) else None
+        hint = (
+            "leave the cell empty if the value is unknown; in files, --missing inf reads it so"
+            if np.isinf(value)
+            else None
+        )
         raise DataError(wanted, got=value, column=features[column], row=row, hint=hint)

@@ -60,6 +60,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
     takes_class_weights: ClassVar[bool] = False  # whether its tables can hold a weight for each class, and corrections
     has_arbitrary_scale: ClassVar[bool] = False  # whether scores may be far from log likelihoods, by a common factor
     is_correction: ClassVar[bool] = False  # whether its scores correct those of other columns: no likelihoods
+    is_divided: ClassVar[bool] = True  # whether the evidence of a derived column is shown input by input
     is_ordered: ClassVar[bool] = False  # whether its categories have an order, in which they are shown
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 

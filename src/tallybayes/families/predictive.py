@@ -174,6 +174,14 @@ class Predictive(ABC):
     def table(self) -> list[dict[str, Any]]:
         """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""
 
+    def listing_all(self) -> Predictive:
+        """The predictive whose `table` and `intervals` list every token; itself where they list everything."""
+        return self
+
+    def n_tokens(self, feature: str) -> int | None:
+        """How many tokens of a column `table` can list; None for columns without tokens."""
+        return None
+
     def note(self, number: int) -> str:
         """A remark about a column besides its parameters, in a few words."""
         return ""

@@ -21,6 +21,7 @@ from tallybayes.families.numbers.gaussian import Gaussian
 from tallybayes.families.numbers.histogram import Histogram
 from tallybayes.families.numbers.poisson import Poisson
 from tallybayes.families.together.interaction import Interaction
+from tallybayes.families.together.joint_gaussian import JointGaussian
 from tallybayes.families.together.one_dependence import OneDependence
 from tallybayes.families.tokens.multinomial import Multinomial
 from tallybayes.families.tokens.tags import Tags
@@ -50,6 +51,7 @@ for _family in (
     Gaussian,
     Histogram,
     Interaction,
+    JointGaussian,
     Multinomial,
     OneDependence,
     Ordinal,

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Booleans, Floats, Integers
 from tallybayes.arrays.special import gammaln
 
-__all__ = ["beta_tables", "event_tables", "laplace", "log_events", "log_gamma_ratio", "posterior", "student_tables"]
+__all__ = [
+    "beta_tables",
+    "event_tables",
+    "laplace",
+    "log_events",
+    "log_gamma_ratio",
+    "posterior",
+    "student_tables",
+    "two_sum",
+]
 
 
 _LOG_2 = float(np.log(2.0))
@@ -41,8 +50,8 @@ def student_tables(
         prior_spread = nu * prior[2][:, None]
         spread = np.broadcast_to(prior_spread + (spread - prior_spread).sum(axis=1, keepdims=True), n.shape)
         nu_n = np.broadcast_to(nu + n.sum(axis=1, keepdims=True), n.shape)
-    mean, low = _two_sum(prior[0][:, None], shift)
-    mean, low = _two_sum(mean, low + prior[1][:, None])
+    mean, low = two_sum(prior[0][:, None], shift)
+    mean, low = two_sum(mean, low + prior[1][:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.sqrt(spread / nu_n * (1 + 1 / kappa_n))
         inverse = 1 / (scale * np.sqrt(nu_n))
@@ -51,7 +60,7 @@ def student_tables(
     return np.stack([mean, low, *(np.where(silent, 0.0, t) for t in (inverse, (nu_n + 1) / 2, log_constant))])
 
 
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """The sum of two doubles as a double, and what that lacks (Knuth)."""
     total = a + b
     part = total - a

@@ -13,11 +13,16 @@ from typing import Any
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.date_format import DATE_PARTS, DateFormat
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.columns.column_doubts import doubt_exclusions, doubt_large_integers, doubt_missing_words, doubt_numbers
+from tallybayes.columns.column_doubts import (
+    doubt_exclusions,
+    doubt_large_integers,
+    doubt_missing_words,
+    doubt_numbers,
+    doubt_numbers_like_dates,
+)
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import check_label, label_column
-from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import DateReader, part_name
 from tallybayes.columns.readers.word_reader import WORD_PART
 from tallybayes.columns.schema import Schema
@@ -242,7 +247,7 @@ class _ColumnPlan:
         usable = {name for name, spec in self.columns.items() if spec.status is not Status.BY_USER} - self._ignored
         for name, spec in self._derived.items():
             if inputs := tuple(cell_input for cell_input in spec.reader.inputs if cell_input.column in usable):
-                self.columns[name] = replace(spec, reader=CellsReader(inputs))
+                self.columns[name] = replace(spec, reader=spec.reader.with_inputs(inputs))
 
     def doubt_columns(self, label: str | None) -> None:
         """Say what was assumed about numbers and missing values, and which columns are not used."""
@@ -252,7 +257,9 @@ class _ColumnPlan:
         ]
         for name in inferred if self._head.readings else ():
             doubt_numbers(self.columns[name], self._head.readings.get(name))
-        doubt_large_integers((self.columns[name] for name in inferred), self._head)
+        specs = [self.columns[name] for name in inferred]
+        doubt_large_integers(specs, self._head)
+        doubt_numbers_like_dates(specs, self._head)
         doubt_missing_words(self._head, self._words, inferred, label)
         said = {name for name, reading in self._head.readings.items() if reading.doubts}
         if self._head.is_from_file:  # its format says what is nested, and how to reach it

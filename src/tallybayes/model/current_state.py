@@ -73,7 +73,7 @@ class CurrentState:
         self.lock = threading.Lock()  # guards the current snapshot and the number of its readers
         self._writing = _Turn()
         self._row_learner: InPlaceLearner | None = None
-        self._n_changes = 0
+        self.n_changes = 0  # of sums and settings: who has derived something sees whether it still holds
 
     def share(self) -> Snapshot:
         """The current snapshot, to be kept: its statistics are never changed in place again."""
@@ -92,6 +92,7 @@ class CurrentState:
         with self._writing, self.lock:
             state = self.snapshot.state
             self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
+            self.n_changes += 1
 
     def learn(self, data: Any, label: Any, sample_weight: Any) -> Change:
         """Add rows, all or nothing."""
@@ -124,7 +125,7 @@ class CurrentState:
                     self._row_learner = learner = InPlaceLearner(snapshot.state)
                 if not learn(learner, row, label):
                     return False
-                self._n_changes += 1
+                self.n_changes += 1
                 if snapshot.is_used:
                     self.snapshot = Snapshot(snapshot.state, snapshot)
                 return True
@@ -154,14 +155,14 @@ class CurrentState:
         with self._writing:
             with self.lock:
                 self.settle()
-            snapshot, n_changes = self.snapshot, self._n_changes
+            snapshot, n_changes = self.snapshot, self.n_changes
             state = snapshot.state
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
             sample_weight = state.schema.weight if sample_weight is None else sample_weight
             plan = CountingPlan.of(state, snapshot.label_or_default(label), sample_weight, learns=sign > 0)
             counted = RowCounter(plan, grows=sign > 0, sample=sample).count(source)
-            if self.snapshot is not snapshot or self._n_changes != n_changes:
+            if self.snapshot is not snapshot or self.n_changes != n_changes:
                 raise ParameterError(
                     "data that does not change the model while it is read", got=Described("a changed model")
                 )
@@ -185,6 +186,7 @@ class CurrentState:
                 with self.lock:
                     self.snapshot = changed
             self._row_learner = None
+            self.n_changes += 1
             notes = change_notes(self.snapshot.state.statistics, sign)
             if sign > 0:
                 notes += label_notes(before, counted.class_rows, counted.rewritten)

@@ -29,6 +29,7 @@ from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import OneDependence
 from tallybayes.families.together.cell_pair_family import check_pairs
 from tallybayes.model.column_plan import plan_columns
+from tallybayes.model.joint_columns import split_groups, with_all_numbers, with_groups
 from tallybayes.model.label_plan import plan_label
 from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
@@ -80,6 +81,7 @@ class Plan:
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
+        columns["families"], groups = split_groups(columns["families"])
         known: Schema | None = columns["schema"]
         if columns["group"] is None and known is not None:
             columns["group"] = known.group
@@ -99,8 +101,11 @@ class Plan:
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
+        schema = with_groups(schema, groups)
         if dependence == "one":
             schema = _with_one_dependence(schema, source, label)
+        elif dependence == "gaussian":
+            schema = with_all_numbers(schema)
         likely = find_likely_group(source.head(), schema, label) if settings.infer == "data" else None
         if likely is not None:
             tell_likely_group(likely)

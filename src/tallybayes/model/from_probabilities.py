@@ -20,6 +20,8 @@ from tallybayes.state.settings import Settings
 
 __all__ = ["from_probabilities"]
 
+_TOLERANCE = 1e-9  # of sums of probabilities that are written with rounding errors of doubles
+
 
 def from_probabilities(
     class_prior: Mapping[Any, float],
@@ -57,10 +59,26 @@ def from_probabilities(
     return Model(ModelState(Schema(label, specs), settings, given=given))
 
 
+def _check_probabilities(p: Floats, what: str, column: str) -> None:
+    """Raise a ParameterError unless the probabilities of all values of a column are at most 1 and add up to 1."""
+    if (greatest := p.max(initial=0.0)) > 1 + _TOLERANCE:
+        hint = "a value above 1 is a density: give the probability of an interval of values instead"
+        raise ParameterError(f"{what} to be probabilities, from 0 to 1", got=float(greatest), column=column, hint=hint)
+    if not np.all(p >= 0):
+        raise ParameterError(f"{what} to be probabilities, from 0 to 1", got=float(np.min(p)), column=column)
+    if abs(float(p.sum()) - 1) > _TOLERANCE:
+        hint = "list every value; densities at some points do not add up to 1"
+        raise ParameterError(f"{what} to add up to 1 over the values", got=float(p.sum()), column=column, hint=hint)
+
+
 def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -> tuple[list[Any], Floats]:
     """The values of a column, sorted, and their log probabilities (values, classes)."""
     if set(by_class) != set(classes):
         raise ParameterError(f"a table for each of the classes {list(classes)}", got=list(by_class), column=name)
+    for table in by_class.values():
+        for p in table.values() if isinstance(table, Mapping) else (table,):
+            if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
+                raise ParameterError("probabilities, which are numbers", got=p, column=name)
     full = {
         c: dict(table) if isinstance(table, Mapping) else {False: 1 - table, True: table}
         for c, table in by_class.items()
@@ -69,7 +87,7 @@ def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -
     if len({rough_kind(value) for value in values}) > 1:
         raise ParameterError("values of one type", got=values, column=name)
     p = np.array([[full[c].get(value, 0.0) for c in classes] for value in values], np.float64)
-    if not np.all(p >= 0) or not np.allclose(p.sum(axis=0), 1.0, rtol=0, atol=1e-9):
-        raise ParameterError("probabilities that add up to 1 for each class", got=dict(by_class), column=name)
+    for code, label in enumerate(classes):
+        _check_probabilities(p[:, code], f"P({name} given {label})", name)
     with np.errstate(divide="ignore"):
         return values, np.log(p)

@@ -11,6 +11,7 @@ These are probabilities of the sums, the smoothing and the class prior alone. Wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,22 @@ class GenerativeModel:
         with self.reading() as snapshot:
             return _with_likelihoods(snapshot, "log_likelihood").log_likelihood(data)
 
+    def log_likelihood_by_column(self, data: Any) -> dict[str, Floats]:
+        """Log p(value | class) of every column by its name, (rows, classes) each; they add up to `log_likelihood`.
+
+        A value that is missing contributes 0.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"fever": [1, 1, 0], "ill": ["yes", "no", "no"]}, label="ill", smoothing=1)
+        >>> np.exp(model.log_likelihood_by_column({"fever": 1})["fever"]).round(3).tolist()
+        [[0.5, 0.667]]
+        """
+        with self.reading() as snapshot:
+            plain = _with_likelihoods(snapshot, "log_likelihood_by_column")
+            batches = [parts for _, parts in plain.evidence_batches(data)]
+            names = sorted({name for parts in batches for name in parts})
+            return {name: plain.join(parts[name] for parts in batches) for name in names}
+
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes): `log_prior` plus `log_likelihood`."""
         with self.reading() as snapshot:
@@ -87,19 +104,35 @@ class GenerativeModel:
         with self.reading() as snapshot:
             return snapshot.scorer.by_column(weighted=weighted)
 
-    def describe(self) -> Description:
-        """The parameters of every column per class, to be printed or read as rows."""
-        with self.reading() as snapshot:
-            return Description.of(snapshot)
+    def describe(self, column: str | Iterable[str] | None = None, *, all: bool = False) -> Description:
+        """The parameters of every column per class, to be printed or read as rows.
 
-    def intervals(self, level: float = 0.95) -> Description:
+        column: only this column, or these. all: every token of texts, bags and tags, not only the ten that favour a
+        class most, and tables that are printed whole.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"tags": ["a|b", "a", "c"], "y": ["p", "p", "q"]}, label="y", families={"tags": "tags"})
+        >>> {row["token"] for row in model.describe("tags", all=True).columns["tags"]} == {"a", "b", "c"}
+        True
+        """
+        with self.reading() as snapshot:
+            return Description.of(snapshot, _as_names(column), lists_all=all)
+
+    def intervals(
+        self, level: float = 0.95, *, column: str | Iterable[str] | None = None, all: bool = False
+    ) -> Description:
         """The parameters with equal-tailed credible intervals from their posteriors.
 
         For categories and booleans with smoothing "auto", and for histograms at eight values, they are intervals of
-        P(class | value), which is what these families model.
+        P(class | value), which is what these families model. column, all: as in `describe`.
         """
         with self.reading() as snapshot:
-            return describe_with_intervals(snapshot, level)
+            return describe_with_intervals(snapshot, level, _as_names(column), lists_all=all)
+
+
+def _as_names(column: str | Iterable[str] | None) -> list[str] | None:
+    """One name or several as a list; None for all columns."""
+    return [column] if isinstance(column, str) else None if column is None else list(dict.fromkeys(column))
 
 
 def _with_likelihoods(snapshot: Snapshot, verb: str) -> Snapshot:

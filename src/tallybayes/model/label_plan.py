@@ -6,6 +6,8 @@ of it would be large and useless, so it is refused.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cells.key_form import KeyForm
+from tallybayes.cells.key_form import KeyForm, as_number
+from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.family_rules import SAMPLE
 from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.label_spec import LabelBins, LabelSpec, label_column, label_numbers
@@ -24,11 +27,13 @@ from tallybayes.formatting import rows_of, shown
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource
 from tallybayes.tables.table import Raw, raw_column
 
-__all__ = ["doubt_classes", "label_notes", "plan_label"]
+__all__ = ["doubt_classes", "doubt_repeated_header", "label_notes", "plan_label"]
 
 _MANY_CLASSES = 100  # most with one row: not classes
 _MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
 _READ_AS = "labels were read in the form of the others"  # how the note about them begins
+_NO_LABELS = {"", "na", "n/a", "nan", "null", "#n/a", "#null!"}  # none, - and ? may be classes
+_FEW_HEADERS = 0.02  # share of the rows up to which they are headers, and no class with the name of the label
 _EXAMPLES = 3  # groups of similar labels that are shown
 
 
@@ -107,25 +112,52 @@ def _refuse_continuous(labels: Labels, column: str) -> None:
     raise DataError("a label whose classes repeat", got=got, column=column, hint=hint)
 
 
-def doubt_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ()) -> None:
-    """Say that there is a single class, of labels that differ only in case or spaces, and of the notes about labels."""
+def doubt_classes(
+    classes: Sequence[Any], label: Any, notes: Sequence[str] = (), *, missing: MissingWords | None = None
+) -> None:
+    """Say that there is a single class, which labels differ only in spelling or may mean none, and notes about labels.
+
+    missing: the words for missing values of the schema, among them what is known of columns where they are values.
+    """
     column = label if isinstance(label, str) else None
     for text in notes:
         if text.startswith(_READ_AS):
             doubt("labels", text, column=column)
     if len(classes) == 1:
         doubt("labels", f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
+    known = missing or MissingWords()
+    texts = [key for key in classes if isinstance(key, str)]
+    if not known.only and column not in dict(known.values):
+        words = [repr(key) for key in texts if key.strip().lower() in _NO_LABELS]
+        if words:  # in tables with types every text is a value
+            hint = "take these rows out of the data, or their labels, if they have none"
+            doubt(
+                "labels",
+                f"labels that usually mean a missing value are classes: {', '.join(words)}",
+                column=column,
+                hint=hint,
+            )
     groups: dict[str, list[str]] = {}
-    for key in classes:
-        if isinstance(key, str):
-            groups.setdefault(_fold_text(key), []).append(key)
+    for key in texts:
+        groups.setdefault(_fold_text(key), []).append(key)
     similar = [group for group in groups.values() if len(group) > 1]
     if similar:
         text = "; ".join(" and ".join(map(repr, group)) for group in similar[:_EXAMPLES])
         more = f"; and {len(similar) - _EXAMPLES} more" if len(similar) > _EXAMPLES else ""
         hint = "write the labels alike in the data if they mean the same"
-        text = f"labels that differ only in case or spaces are different classes: {text}{more}"
+        text = f"labels that differ only in spelling are different classes: {text}{more}"
         doubt("labels", text, column=column, hint=hint)
+
+
+def doubt_repeated_header(class_counts: Mapping[Any, float], label: Any) -> None:
+    """Say that a few rows have the name of the label as their label: a header that is repeated among the rows."""
+    n, total = class_counts.get(label, 0) if isinstance(label, str) else 0, sum(class_counts.values())
+    if 0 < n <= _FEW_HEADERS * total:
+        text = f"{rows_of(n)} with the name of the column as label: a header is repeated among the rows"
+        hint = (
+            "take these lines out: comment= (--comment) leaves out lines that begin with a text, such as the first name"
+        )
+        doubt("rows", text, column=label, hint=hint)
 
 
 def label_notes(
@@ -136,7 +168,7 @@ def label_notes(
     before: the classes until now; rows: those of the labels just learned.
 
     >>> label_notes(["cat", "dog"], {"Cat": 2, "dog": 1})
-    ("new class 'Cat', which differs from 'cat' only in case or spaces: 2 rows",)
+    ("new class 'Cat', which differs from 'cat' only in spelling: 2 rows",)
     """
     known = set(before)
     folded = {_fold_text(key): key for key in before if isinstance(key, str)}
@@ -145,7 +177,7 @@ def label_notes(
         if not known or key in known:
             continue
         near = folded.get(_fold_text(key)) if isinstance(key, str) else None
-        about = f", which differs from {near!r} only in case or spaces" if near is not None else ""
+        about = f", which differs from {near!r} only in spelling" if near is not None else ""
         notes.append(f"new class {shorten(key)}{about}: {rows_of(n)}")
     if rewritten:
         pairs = [f"{old!r} as {new!r}" for old, new in sorted(rewritten.items())]
@@ -155,4 +187,13 @@ def label_notes(
 
 
 def _fold_text(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    """A label without what hardly ever makes a difference: case, spaces, invisible characters, ways to write a number.
+
+    >>> _fold_text(" Yes\N{ZERO WIDTH SPACE}"), {_fold_text(text) for text in ("1000", "1,000", "01000", "1000.0")}
+    ('yes', {'1000'})
+    """
+    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    folded = " ".join(visible.split()).casefold()
+    digits = re.sub(r",(?=\d{3}(\D|$))", "", folded)
+    number = as_number(re.sub(r"^([+-]?)0+(?=\d)", r"\1", digits))
+    return folded if number is None else shown(number)

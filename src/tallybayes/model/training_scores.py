@@ -43,7 +43,7 @@ from tallybayes.tables.source import BadRows, Source, Stream, TableSource, as_co
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.weights.weight_selection import select_weights
 
-__all__ = ["log_proba_of_training_rows", "needs_folds", "order_rows_for_folds"]
+__all__ = ["hash_rows", "log_proba_of_training_rows", "log_proba_without", "needs_folds", "order_rows_for_folds"]
 
 _FOLDS = 5
 _CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
@@ -91,7 +91,7 @@ def log_proba_of_training_rows(
             for which, other in ((-1, snapshot), *enumerate(others)):
                 rows = np.flatnonzero(fold == which)
                 if len(rows):
-                    result[rows] = _log_proba(other, part.take(rows), snapshot, calibrated=calibrated)
+                    result[rows] = log_proba_without(other, part.take(rows), snapshot, calibrated=calibrated)
             return result
 
         yield from source.work_on_good_rows(table, work)
@@ -168,8 +168,11 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 
-def _log_proba(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
-    """Log P(class | row) by the classes of the whole model; a class that has no other rows has the share of one row."""
+def log_proba_without(reduced: Snapshot, table: Table, whole: Snapshot, *, calibrated: bool) -> Floats:
+    """Log P(class | row) by a model without some rows, over the classes of the whole one.
+
+    A class that has no other rows has the share of one row.
+    """
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
     if reduced.classes:
         batches = reduced.log_proba_batches(table, calibrated=calibrated)
@@ -197,7 +200,7 @@ def order_rows_for_folds(snapshot: Snapshot, source: Source, label: Any, sample_
     before = None if source.bad is None else (source.bad.count, list(source.bad.examples))
     for _, table in snapshot.batches(source, label, sample_weight):
         for part, part_hashes in source.work_on_good_rows(
-            table.only(needed), lambda rows: _hashes(snapshot, rows, label, sample_weight)
+            table.only(needed), lambda rows: hash_rows(snapshot, rows, label, sample_weight)[0]
         ):
             tables.append(part)
             hashes.append(part_hashes)
@@ -221,8 +224,8 @@ def _in_order(table: Table, hashes: Hashes, number: int, bad: BadRows | None) ->
     return result
 
 
-def _hashes(snapshot: Snapshot, table: Table, label: Any, sample_weight: Any) -> Hashes:
-    """A hash of the content of each row."""
+def hash_rows(snapshot: Snapshot, table: Table, label: Any, sample_weight: Any) -> tuple[Hashes, Hashes]:
+    """A hash of the content of each row that was learned, and its signature, which the rows of a group share."""
     schema, statistics = snapshot.state.schema, snapshot.state.statistics
     batch = read_batch(
         table,
@@ -232,4 +235,4 @@ def _hashes(snapshot: Snapshot, table: Table, label: Any, sample_weight: Any) ->
         known=snapshot.classes,
         known_key=lambda name: statistics.any_key(schema.family_of(name), name),
     )
-    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)[0]
+    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)

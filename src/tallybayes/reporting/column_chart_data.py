@@ -109,6 +109,7 @@ def column_chart_data(
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
         return _words(part, rows, chart)
+    rows = [row for row in rows if "input" not in row]  # there is no chart of a joint density
     return _values(rows, chart, is_ordered=model.schema.families[column].is_ordered)
 
 

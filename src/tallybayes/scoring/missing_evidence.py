@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans
-from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags
+from tallybayes.arrays.column import Bag, Codes, Column, Derived, Flags
 from tallybayes.families import Bernoulli
 from tallybayes.families.discrete.bernoulli import BernoulliPredictive
 from tallybayes.families.family import Codes32, Floats, Score
@@ -115,8 +115,8 @@ def is_missing(column: Column) -> Booleans:
     if isinstance(column, Bag):
         present = column.present if column.rows is None else column.rows >= 0
         return np.zeros(len(column), bool) if present is None else ~present
-    if isinstance(column, Cells):
-        return np.asarray((column.codes < 0).all(axis=1))
+    if isinstance(column, Derived):
+        return column.is_missing()
     if isinstance(column, Codes):
         codes = column.codes
         return np.asarray((codes < column.origin) | (codes >= column.origin + len(column.keys)))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, names_to_find, with_parts
+from tallybayes.columns.date_inference import check_order
 from tallybayes.columns.label import Labels
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
@@ -116,7 +117,9 @@ class Snapshot:
         source.use_words(schema.missing)
         source.look_for([*schema.columns, label])
         names = names_to_find(schema, label, sample_weight)
-        self._check_names(source.head().with_names(names).columns)
+        head = source.head().with_names(names)
+        self._check_names(head.columns)
+        check_order(head, schema)
         if isinstance(source, TableSource):
             tables = source.batches()
         else:

@@ -124,6 +124,14 @@ class WeightedPredictive(Predictive):
         """The intervals, without weights."""
         return self.inner.intervals(level)
 
+    def listing_all(self) -> Predictive:
+        """The same with an inner predictive that lists all tokens."""
+        return replace(self, inner=self.inner.listing_all())
+
+    def n_tokens(self, feature: str) -> int | None:
+        """The tokens of the inner predictive."""
+        return self.inner.n_tokens(feature)
+
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """The cumulants times powers of the weights."""
         result = np.zeros((3, len(columns[0]), self.n_classes))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tallybayes import engines
 from tallybayes.columns.label_spec import check_label
 from tallybayes.engines.plan import counted_rows
-from tallybayes.errors import NONE, DataError
+from tallybayes.errors import NONE, DataError, UnsupportedError
 from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluate_batches, finish_evaluation
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.evaluation.scores import LIMIT, KeptRows, Scores
@@ -43,6 +43,8 @@ def evaluate(
     """Evaluate a model on a labelled DataFrame that it was not trained on, as `tallybayes.evaluate`.
 
     The rows that the model has learned are recognised by their sums: each is scored with itself, and `split` says so.
+    Those of a model with groups are refused, because tasks cannot hold out the group of a row: hold out whole groups
+    before the fit, and evaluate on them.
 
     label: the name of a column, if it is not the one the model was fitted with.
     positive: the class whose precision, recall and F1 are reported apart.
@@ -67,8 +69,21 @@ def evaluate(
     evaluation.costs = evaluation.costs if decision is None else decision.costs
     finished = finish_evaluation(evaluation, snapshot, label, positive)
     if finished.class_rows == snapshot.state.class_counts and _are_learned(model, rows, label, forms, widths):
+        if (group := model.schema.group) is not None:
+            raise _scored_with_groups(group)
         finished.split = f"none: {WITH_THEMSELVES}"
     return finished
+
+
+def _scored_with_groups(group: str) -> UnsupportedError:
+    """The error for training rows of a model whose rows have groups."""
+    share = f"pmod(xxhash64(`{group.replace('`', '``')}`), 5)"
+    hint = f'fit on df.filter("{share} > 0"), and evaluate on df.filter("{share} = 0")'
+    hint += "; tallybayes.evaluate holds groups out"
+    return UnsupportedError(
+        f"on Spark, rows of the groups {group!r} that the model has learned cannot be scored without their group",
+        hint=hint,
+    )
 
 
 def _are_learned(model: Model, rows: SparkRows, label: Any, forms: Forms, widths: Sequence[int]) -> bool:

@@ -85,9 +85,18 @@ def _or_by_column(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert_all
 
 
+def _families(value: Any) -> Any:
+    """Families by column, or by a tuple of columns that have one together; or one family for all columns."""
+    if not isinstance(value, Mapping):
+        return _column_family(value)
+    names = [tuple(map(str, key)) if isinstance(key, tuple) else str(key) for key in value]
+    return dict(zip(names, map(_column_family, value.values()), strict=True))
+
+
 def choice(*values: str) -> Domain:
     """One of a few words."""
-    return Domain(" or ".join(map(repr, values)), _one_of(*values), values)
+    *others, last = map(repr, values)
+    return Domain(f"{', '.join(others)} or {last}", _one_of(*values), values)
 
 
 def _number(value: Any) -> float:
@@ -194,8 +203,8 @@ CLASS_WEIGHTS = Domain(
 )
 FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain(
-    "a dict of families by column, one family for all columns, or None",
-    _one_of(None, otherwise=_or_by_column(_column_family)),
+    "a dict of families by column, or by tuples of columns; one family for all columns, or None",
+    _one_of(None, otherwise=_families),
 )
 NAMES = Domain("names of columns", _one_of(None, otherwise=_names))
 GROUP = Domain("the name of a column, an array, or None", _one_of(None, otherwise=_group))

@@ -73,11 +73,13 @@ class ColumnOptions(TypedDict, total=False):
     """Options that determine the columns and their families; a model keeps the result as its schema."""
 
     families: Annotated[
-        "Mapping[str, str | Family] | str | Family | None",
+        "Mapping[str | tuple[str, ...], str | Family] | str | Family | None",
         Option(
             FAMILIES,
             None,
-            "Families of columns, such as gaussian or tags:separator=;. The families of other columns are inferred.",
+            "Families of columns, such as gaussian or tags:separator=;. The families of other columns are inferred."
+            " Several columns of numbers, named by a tuple or with commas between them, may have one together:"
+            " joint_gaussian.",
             flag="as",
         ),
     ]
@@ -106,12 +108,13 @@ class ColumnOptions(TypedDict, total=False):
         Option(SCHEMA, None, "A saved schema, which fixes the families. Other options take precedence over it."),
     ]
     dependence: Annotated[
-        "Literal['none', 'one']",
+        "Literal['none', 'one', 'gaussian']",
         Option(
-            choice("none", "one"),
+            choice("none", "one", "gaussian"),
             "none",
-            "Dependence between columns given the class: none (naive Bayes), or one (averaged one-dependence"
-            " estimators: every column depends on one other column, averaged over all of these).",
+            "Dependence between columns given the class: none (naive Bayes), one (averaged one-dependence estimators:"
+            " every column depends on one other column, averaged over all of these), or gaussian (all columns of"
+            " numbers together have a joint normal distribution).",
         ),
     ]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag, Cells, Codes, Column
+from tallybayes.arrays.column import Bag, Codes, Column, Derived
 from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.schema import Schema
 from tallybayes.tables.table import Table, column_values
@@ -58,7 +58,9 @@ def differing_groups(
     >>> differing_groups(columns, np.arange(4), np.array([0, 0, 1, 1])).tolist()
     [1]
     """
-    compared = [column for column in columns if not isinstance(column, Cells)]  # derived columns follow from the others
+    compared = [
+        column for column in columns if not isinstance(column, Derived)
+    ]  # derived columns follow from the others
     several = np.zeros(len(group), bool)  # rows in a group of several
     several[1:] = group[1:] == group[:-1]
     several[:-1] |= several[1:]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Key, Reals
+from tallybayes.arrays.column import Bag, Codes, Column, Derived, Flags, Key, Reals
 from tallybayes.arrays.token_rules import pack_strings
 from tallybayes.columns.batch import Batch
 from tallybayes.families.tokens.token_weights import integer_amounts
@@ -48,7 +48,7 @@ class RowHashes:
                 is_text = hasattr(column.keys, "tokenise")
                 arguments = _document_arrays(bag) if is_text else _bag_arrays(bag)
                 (self._texts if is_text else self._bags).append((arguments, bag.present, key_hashes([name])))
-            elif not isinstance(column, Cells):  # derived columns follow from the others
+            elif not isinstance(column, Derived):  # derived columns follow from the others
                 columns[name] = column
         names = list(columns)
         if names:
@@ -149,7 +149,7 @@ def _text_hashes(texts: list[Any]) -> Hashes:
 
 def column_hashes(column: Column) -> Hashes:
     """A hash of every value of a column, which does not depend on its name; 0 where it is missing or derived."""
-    if isinstance(column, Cells):
+    if isinstance(column, Derived):
         return np.zeros(len(column), np.uint64)
     if isinstance(column, Bag):
         bag = column.expanded()

@@ -35,6 +35,7 @@ __all__ = [
     "is_row",
     "raw_column",
     "small_frame",
+    "take_rows",
     "to_table",
 ]
 
@@ -99,9 +100,9 @@ class Table:
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The rows at these positions."""
         numbers = rows if self.rows is None else self.rows[rows]
-        columns = {name: _take_rows(raw, rows) for name, raw in self.columns.items()}
+        columns = {name: take_rows(raw, rows) for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.take(integers(rows))
-        nested = {name: _take_rows(raw, rows) for name, raw in self.nested.items()}
+        nested = {name: take_rows(raw, rows) for name, raw in self.nested.items()}
         return Table(len(rows), columns, self.origin, numbers, kept, nested=nested)
 
     def only(self, names: Iterable[str]) -> Table:
@@ -201,7 +202,8 @@ def column_values(raw: Raw) -> list[Any]:
     return raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
 
 
-def _take_rows(raw: Raw, rows: NDArray[np.int64]) -> Raw:
+def take_rows(raw: Raw, rows: NDArray[np.int64]) -> Raw:
+    """The cells of a column at these positions."""
     if isinstance(raw, list):
         return [raw[i] for i in rows.tolist()]
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):

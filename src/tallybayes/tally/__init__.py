@@ -16,6 +16,7 @@ from tallybayes.tally.exact import Exact
 from tallybayes.tally.histogram_grid import Grid
 from tallybayes.tally.tally import Tally
 from tallybayes.tally.token_tally import TokenTally
+from tallybayes.tally.vector_sums import VectorSums
 from tallybayes.tally.vocabulary import Vocabulary
 
-__all__ = ["CellPairCounts", "Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "Vocabulary"]
+__all__ = ["CellPairCounts", "Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "VectorSums", "Vocabulary"]

@@ -150,6 +150,10 @@ class Tally(ABC):
         """What adding (sign 1) or subtracting (sign -1) rows could not do exactly, for people."""
         return ()
 
+    def incomplete_rows(self) -> dict[str, float]:
+        """Rows that lack some values of a column that has several in a row, by column; only columns that have any."""
+        return {}
+
     def bound(self) -> None:  # noqa: B027 - most tallies have no limit
         """Shrink to the limits that the family sets, if it sets any."""
 

@@ -1,33 +1,37 @@
 """The log-likelihoods of every column for a sample of training rows, as if they were new: the basis of tuning.
 
 Where deriving selects nothing from the data, each row is scored by leave-one-out in closed form; otherwise by the sums
-without its fold, with every selection made anew. The sums are those of all rows, and the sample does not depend on the
-batches. A column with another family or another k is another array; the log loss of any combination is computed by
+without its fold, with every selection made anew. Where rows have groups, they are scored by the sums without a fold of
+whole groups (`tuning/group_folds.py`). The sums are those of all rows, and the sample does not depend on the batches. A
+column with another family or another k is another array; the log loss of any combination is computed by
 adding arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.column import Cells, Column, Reals
+from tallybayes.arrays.column import Column, Derived, Reals
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
-from tallybayes.errors import DataError
+from tallybayes.errors import NONE, DataError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
+from tallybayes.kernels.integer_hash import Hashes
 from tallybayes.model import Model
 from tallybayes.scoring.leave_one_out import score_correction
-from tallybayes.scoring.scorer import Block, score_column, work_out
+from tallybayes.scoring.scorer import Block, log_class_prior, score_column, work_out
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.settings import Settings
 from tallybayes.tables.source import BadRows, Kind, Source
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.tally import Tally
+from tallybayes.tuning.group_folds import GroupedRows, clustered_error
 from tallybayes.weights.held_out_evidence import FAR
 from tallybayes.weights.weight_fit import greatest, losses_of
 
@@ -38,11 +42,12 @@ _FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows with their classes and weights, and the leave-one-out log P(class), (rows, classes)."""
+    """Rows with their classes and weights, the leave-one-out log P(class), (rows, classes), and groups if they have."""
 
     codes: Codes32
     weights: Floats
     log_prior: Floats
+    group: Hashes | None = None
 
     def mean(self, losses: Floats) -> float:
         """The weighted mean over the rows."""
@@ -51,6 +56,12 @@ class ScoredRows:
     def losses(self, log_score: Floats) -> Floats:
         """-log P(class | row) of every row."""
         return losses_of(log_score, self.codes)
+
+    def error(self, values: Floats) -> float:
+        """The standard error of the mean of values of the rows."""
+        if self.group is not None:
+            return clustered_error(values, self.weights, self.group)
+        return float(np.sqrt(self.mean((values - self.mean(values)) ** 2) / len(values)))
 
 
 def _bound(scores: Floats) -> Floats:
@@ -63,8 +74,9 @@ def _bound(scores: Floats) -> Floats:
 class ColumnEvidence:
     """The leave-one-out log-likelihoods of sampled rows, by column, for any family and smoothing of the column."""
 
-    def __init__(self, model: Model, table: Table, label: Any, sample_weight: Any) -> None:
-        self.model, self._table, self._label, self._weight = model, table, label, sample_weight
+    def __init__(self, model: Model, sample: Table | GroupedRows, label: Any, sample_weight: Any) -> None:
+        self._table = sample.table if isinstance(sample, GroupedRows) else sample
+        self.model, self._label, self._weight = model, label, sample_weight
         columns, codes, weights = self._encode(model)
         self._rows = np.flatnonzero(codes >= 0)
         self.codes: Codes32 = codes[self._rows]
@@ -74,15 +86,45 @@ class ColumnEvidence:
             Labels(classes, self.codes, np.bincount(self.codes, minlength=len(classes)))
         )
         self._columns: dict[int, tuple[Model, dict[str, Column]]] = {}  # by the id of the model, which is kept alive
+        self._grouped = sample.take(self._rows) if isinstance(sample, GroupedRows) else None
+        self._rests: dict[int, list[ModelState]] = {}  # by the id of a model: its states without each fold of groups
+        self._rest_tallies: dict[Any, list[Tally]] = {}
         self._keep(model, columns)
         self._arrays: dict[Any, Floats] = {}
         self._blocks: dict[Any, Block] = {}
 
     def rows(self, model: Model) -> ScoredRows:
         """The rows, with the class prior of a model's settings."""
-        log_prior = model.snapshot().leave_one_out.log_prior(self.codes, self.row_weights)
+        log_prior, group = self.log_prior(model, model.settings), None
         weights = np.ones(len(self.codes)) if self.row_weights is None else self.row_weights
-        return ScoredRows(self.codes, weights, np.where(np.isinf(log_prior), -FAR, log_prior))
+        if self._grouped is not None:
+            group = self._grouped.group
+            weights = np.where(self._class_rows()[np.arange(len(self.codes)), self.codes] > 0, weights, 0.0)
+            if not weights.any():
+                expected = "a class with rows of more than one group, to judge rows without their groups"
+                raise DataError(expected, got=NONE, column=model.schema.group)
+        return ScoredRows(self.codes, weights, np.where(np.isinf(log_prior), -FAR, log_prior), group)
+
+    def log_prior(self, model: Model, settings: Settings) -> Floats:
+        """Log P(class) without each row or its groups, by some settings, (rows, classes)."""
+        if self._grouped is None:
+            left = replace(model.snapshot().leave_one_out, settings=settings)
+            return left.log_prior(self.codes, self.row_weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_fold = [log_class_prior(model.classes, _counts(rest), settings) for rest in self._states(self.model)]
+        return np.nan_to_num(np.array(by_fold), nan=0.0, neginf=-np.inf)[self._grouped.fold]
+
+    def _class_rows(self) -> Floats:
+        """The rows of each class without the groups of each row, (rows, classes)."""
+        assert self._grouped is not None
+        return np.array([_counts(rest) for rest in self._states(self.model)])[self._grouped.fold]
+
+    def _states(self, model: Model) -> list[ModelState]:
+        """A model's states without each fold of groups."""
+        assert self._grouped is not None
+        if id(model) not in self._rests:
+            self._rests[id(model)] = self._grouped.folds.states_without(model)
+        return self._rests[id(model)]
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
         """Leave-one-out log P(value | class) minus its maximum, (rows, classes); an impossible class has -FAR.
@@ -95,8 +137,7 @@ class ColumnEvidence:
                 self._keep(model, self._encode(model)[0])
             block = self._block_of(model, name)
             changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
-            score = self._by_folds if changed.family.derives_by_selection(changed.smoothing) else self._by_leave_one_out
-            self._arrays[key] = _bound(score(changed, self._column(model, name)))
+            self._arrays[key] = _bound(self._score(model, changed, self._column(model, name)))
         return self._arrays[key]
 
     def adjustment(self, model: Model, name: str) -> Floats:
@@ -116,9 +157,9 @@ class ColumnEvidence:
         if kept.all():
             return whole
         column = self._column(model, name)
-        if isinstance(column, Cells):
-            column = Cells(np.where(kept, column.codes, np.int16(-1)), column.sizes)
-        return _bound(self._by_leave_one_out(self._block_of(model, name), column))
+        if isinstance(column, Derived):
+            column = column.with_inputs(kept)
+        return _bound(self._score(model, self._block_of(model, name), column))
 
     def numbers(self) -> dict[str, Floats]:
         """The values of the numeric columns."""
@@ -133,6 +174,30 @@ class ColumnEvidence:
             tally: Tally = block.tally.only((name,))
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
+
+    def _score(self, model: Model, block: Block, column: Column) -> Floats:
+        if self._grouped is not None:
+            return self._without_groups(model, block, column)
+        score = self._by_folds if block.family.derives_by_selection(block.smoothing) else self._by_leave_one_out
+        return score(block, column)
+
+    def _without_groups(self, model: Model, block: Block, column: Column) -> Floats:
+        """Each row scored by the sums without its fold of groups; a column without any other values tells nothing."""
+        out = np.zeros((len(self.codes), block.tally.n_classes))
+        assert self._grouped is not None
+        for number, rest in enumerate(self._rest_of(model, *block.tally.features)):
+            rows = np.flatnonzero(self._grouped.fold == number)
+            if len(rows) and rest.rows_seen().nonzero().any():
+                out[rows] = score_column(block.family.derive(rest, block.smoothing), column.take(rows))
+        return out
+
+    def _rest_of(self, model: Model, name: str) -> list[Tally]:
+        """The sums of one column without each fold of groups."""
+        key, counted = (id(model), name), model.schema.families[name].counted
+        if key not in self._rest_tallies:
+            states = self._states(model)
+            self._rest_tallies[key] = [state.statistics.blocks[counted].only((name,)) for state in states]
+        return self._rest_tallies[key]
 
     def _by_leave_one_out(self, block: Block, column: Column) -> Floats:
         """Each row scored by the sums without it, in closed form."""
@@ -196,6 +261,10 @@ class LearnableRows(Source):
     def _learn(self, table: Table) -> None:
         model = Model(ModelState(self._model.schema, self._model.settings))
         model.learn(table, label=self._label, sample_weight=self._weight)
+
+
+def _counts(state: ModelState) -> Floats:
+    return np.maximum(state.statistics.class_rows.floats(), 0.0)
 
 
 def sample_rows(

@@ -12,6 +12,7 @@ loss is convex; a native kernel computes it with its gradient, and L-BFGS minimi
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +24,8 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import remove_weights
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
-from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table
-from tallybayes.tuning.column_evidence import sample_rows
+from tallybayes.tuning.group_folds import GroupedRows, clustered_error
 from tallybayes.tuning.tuning_result import Step, Tuning
 from tallybayes.weights.weight_fit import losses_of
 
@@ -45,12 +45,16 @@ _DIGITS = 4
 _FAR = 700.0  # nats: scores below are as good as impossible
 
 
-def correct_tokens(tuning: Tuning, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int) -> Tuning:
+def correct_tokens(
+    tuning: Tuning, sample: Callable[[int], Table | GroupedRows], label: Any, sample_weight: Any, *, seed: int
+) -> Tuning:
     """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
+
+    sample: draws at most so many of the rows that the model has learned.
 
     A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
     """
-    fitted = fit_token_corrections(tuning.model, source, label, sample_weight, n_rows=n_rows, seed=seed)
+    fitted = fit_token_corrections(tuning.model, sample, label, sample_weight, seed=seed)
     if fitted is None:
         return tuning
     corrections, gain = fitted
@@ -87,7 +91,7 @@ class CorrectionGain:
 
 
 def fit_token_corrections(
-    model: Model, source: Source, label: Any, sample_weight: Any, *, n_rows: int, seed: int = 0
+    model: Model, sample: Callable[[int], Table | GroupedRows], label: Any, sample_weight: Any, *, seed: int = 0
 ) -> tuple[TokenCorrections, CorrectionGain] | None:
     """Corrections fitted on rows that the model has learned, and what they bring on documents that judge.
 
@@ -96,9 +100,8 @@ def fit_token_corrections(
     for name, family in model.schema.families.items():
         if family.tokeniser is None:
             continue
-        table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
         shared = _with_shared_weights(model, [name])
-        problem = _problem(shared, name, table, label, sample_weight)
+        problem = _problem(shared, name, sample(_DOCUMENTS), label, sample_weight)
         solution = None if problem is None else problem.solve(seed)
         if problem is None or solution is None:
             continue
@@ -133,10 +136,13 @@ class _CorrectionFit:
     base: Floats
     codes: Codes32
     weights: Floats
+    grouped: GroupedRows | None = None  # the documents, where they have groups
 
     def rows(self, rows: Indices) -> _CorrectionFit:
         """Some of the documents."""
-        return _CorrectionFit(self.amounts[rows], self.names, self.base[rows], self.codes[rows], self.weights[rows])
+        grouped = None if self.grouped is None else self.grouped.take(rows)
+        facts = self.base[rows], self.codes[rows], self.weights[rows], grouped
+        return _CorrectionFit(self.amounts[rows], self.names, *facts)
 
     @property
     def _bags(self) -> tuple[Indices, Any, Floats]:
@@ -182,8 +188,15 @@ class _CorrectionFit:
 
     def solve(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
         """The corrections with the best strength, and what they bring; None if they do not help."""
-        order = np.random.default_rng(seed).permutation(len(self.codes))
-        judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
+        if self.grouped is None:
+            order = np.random.default_rng(seed).permutation(len(self.codes))
+            judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
+        else:
+            judged, fitted = (
+                self.rows(np.flatnonzero(part)) for part in (self.grouped.fold == 0, self.grouped.fold > 0)
+            )
+        if not judged.weights.any() or not fitted.weights.any():
+            return None
         size = float((self.amounts.data**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
         (before, was_right), best = judged.judge(table), None
@@ -207,23 +220,32 @@ class _CorrectionFit:
 
     def error(self, values: Floats) -> float:
         """The standard error of a mean over the documents."""
+        if self.grouped is not None:
+            return clustered_error(values, self.weights, self.grouped.group)
         return float(np.sqrt(self.mean((values - self.mean(values)) ** 2) / len(values)))
 
 
-def _problem(model: Model, name: str, table: Table, label: Any, sample_weight: Any) -> _CorrectionFit | None:
+def _problem(
+    model: Model, name: str, sample: Table | GroupedRows, label: Any, sample_weight: Any
+) -> _CorrectionFit | None:
     """The documents of a column; None if they are too few, or if it has no tokens with fixed amounts or no weight."""
     from scipy.sparse import csr_array
 
     snapshot = model.snapshot()
     if not model.column_weights.table([name], model.classes).all():
         return None
+    grouped, table = (sample, sample.table) if isinstance(sample, GroupedRows) else (None, sample)
     predictive = next((remove_weights(part) for part in snapshot.scorer.predictives if name in part.features), None)
     columns, all_codes, row_weights = snapshot.encode_labelled(table, label, sample_weight)
     rows = np.flatnonzero(all_codes >= 0)
     bags = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
     if bags is None or len(rows) < _LEAST_DOCUMENTS:
         return None
-    base = model.leave_one_out(table.take(rows), label=label, sample_weight=sample_weight, calibrated=False)
+    if grouped is None:
+        base = model.leave_one_out(table.take(rows), label=label, sample_weight=sample_weight, calibrated=False)
+    else:
+        grouped = grouped.take(rows)
+        base = grouped.log_proba(model)
     in_documents = np.bincount(bags.tokens)
     most = max(_VALUES // base.shape[1], 1)
     kept = np.argsort(-in_documents, kind="stable")[:most]
@@ -232,4 +254,4 @@ def _problem(model: Model, name: str, table: Table, label: Any, sample_weight: A
         return None
     amounts = csr_array((bags.amounts, bags.tokens, bags.indptr), shape=(len(rows), len(in_documents)))[:, kept]
     codes, weights = all_codes[rows], np.ones(len(rows)) if row_weights is None else row_weights[rows]
-    return _CorrectionFit(amounts, np.array(bags.names(kept), object), np.maximum(base, -_FAR), codes, weights)
+    return _CorrectionFit(amounts, np.array(bags.names(kept), object), np.maximum(base, -_FAR), codes, weights, grouped)

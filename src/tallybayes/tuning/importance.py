@@ -30,7 +30,9 @@ from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.tables.source import Stream, as_columns
+from tallybayes.tables.table import Table
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sample_rows
+from tallybayes.tuning.group_folds import GroupedRows, GroupFolds
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centre_evidence
 
@@ -112,7 +114,7 @@ def importance(
     """Compute the importance of the columns of a model on its training data, by leave-one-out.
 
     rows: the size of the leave-one-out sample, drawn by `seed`; the sums are those of all rows. Column weights and
-    calibration of the model are applied.
+    calibration of the model are applied. Where the model has groups, rows are scored without all rows of their group.
 
     >>> import tallybayes as tb
     >>> table = {"fever": [1, 1, 1, 0, 0, 0] * 20, "coin": [0, 1] * 60, "ill": [*["yes"] * 2, *["no"] * 4] * 20}
@@ -134,8 +136,12 @@ def importance(
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight)
     n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, sample_weight)))
-    table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
-    evidence = ColumnEvidence(model, table, label, sample_weight)
+    sample: Table | GroupedRows
+    if model.schema.group is not None and model.schema.group in source.head().columns:
+        sample = GroupFolds(source, model, label, sample_weight).sample(rows, seed)
+    else:
+        sample = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
+    evidence = ColumnEvidence(model, sample, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
     return _measure(model, evidence)
@@ -143,9 +149,7 @@ def importance(
 
 def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
     left, sample = model.snapshot().leave_one_out, evidence.rows(model)
-    plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(
-        sample.codes, evidence.row_weights
-    )
+    plain = evidence.log_prior(model, replace(left.settings, column_weights=None))
     entropy = sample.mean(sample.losses(plain))
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}
@@ -182,7 +186,9 @@ def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(column_input.column for column_input in spec.reader.inputs)
         for name, spec in model.schema.derived.items()
-        if spec.family is not None and not spec.family.derives_by_selection(model.settings.smoothing_of(name))
+        if spec.family is not None
+        and (spec.family.is_divided or spec.family.is_correction)
+        and not spec.family.derives_by_selection(model.settings.smoothing_of(name))
     }
 
 

@@ -37,6 +37,7 @@ from tallybayes.model import Model
 from tallybayes.model.fit import learn_and_sample
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tuning.group_folds import clustered_error
 from tallybayes.tuning.tuning_result import Estimate
 from tallybayes.weights.held_out_evidence import FAR
 from tallybayes.weights.weight_fit import losses_of
@@ -101,9 +102,9 @@ class JudgedRows:
 
     def _row_error(self, values: NDArray[Any]) -> float:
         """The standard error of the mean of values of the lines, given the fit."""
-        far = self.weights * (values - self.mean(values))
         if self.group is not None:  # the rows of a group are not independent
-            return float(np.sqrt((np.bincount(self.group[self.row], far) ** 2).sum()) / self.weights.sum())
+            return clustered_error(values, self.weights, self.group[self.row])
+        far = self.weights * (values - self.mean(values))
         alone = (far**2 / np.maximum(self.copies, 1)).sum()
         together = (np.bincount(self.row, far) ** 2).sum()
         variance = self.share * alone + (1 - self.share) * together

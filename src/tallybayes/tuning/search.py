@@ -99,11 +99,9 @@ class Search:
         The mean must improve by more than 1.5 standard errors, and the sum by more than 1 + log(candidates) nats, a
         correction for selecting the best of several.
         """
-        share = self.rows.weights / self.rows.weights.sum()
         better = old - new
-        mean = float((better * share).sum())
-        error = np.sqrt(float((share * (better - mean) ** 2).sum()) / len(share))
-        return bool(mean > 1.5 * error and mean * len(share) > 1.0 + np.log(tried))
+        mean = self.rows.mean(better)
+        return bool(mean > 1.5 * self.rows.error(better) and mean * len(better) > 1.0 + np.log(tried))
 
     # Steps
 

@@ -3,7 +3,8 @@
 By evidence: each column has the k with the largest marginal likelihood of its counts. Only the sums are needed, not the
 rows. Evidence compares values of k within a family; it cannot compare families, whose evidences have different units.
 
-By validation: the rows are divided at random into three parts, training, validation and test. One k for all columns is
+By validation: the rows are divided at random into three parts, training, validation and test; where rows have groups,
+whole groups by their hashes. One k for all columns is
 selected from a grid: models of the training part are compared on the validation part. The model with the best k is then
 fitted on both parts and evaluated once on the test part, which no choice depends on. Variants of text are chosen on the
 training part.
@@ -16,12 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.columns.batch import find_groups
+from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, UnsupportedError
 from tallybayes.evaluation import evaluate
 from tallybayes.families.family import Smoothing
+from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_hash import group_hashes
 from tallybayes.tables.source import Kind, Source
 from tallybayes.tables.table import Table
 from tallybayes.tuning.candidate import grid
@@ -67,7 +72,7 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     """The model with the k that is best on the validation part; `empty` has the schema and settings to start with."""
 
     def rows_of(*parts: int) -> _RandomParts:
-        return _RandomParts(source, parts, seed)
+        return _RandomParts(source, parts, seed, empty.schema)
 
     train = empty.copy()
     n_training = train.learn(rows_of(_TRAINING), label=label).rows
@@ -98,10 +103,13 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
 
 
 class _RandomParts(Source):
-    """The rows of another source that are in some of the three parts, drawn row by row, whatever the batches."""
+    """The rows of another source in some of the three parts, drawn row by row or group by group, whatever the batches.
 
-    def __init__(self, source: Source, parts: tuple[int, ...], seed: int) -> None:
-        self._source, self._parts, self._seed = source, parts, seed
+    schema: names the column of groups, if there is one.
+    """
+
+    def __init__(self, source: Source, parts: tuple[int, ...], seed: int, schema: Schema) -> None:
+        self._source, self._parts, self._seed, self._schema = source, parts, seed, schema
         self.missing = source.missing
 
     def head(self) -> Table:
@@ -110,12 +118,18 @@ class _RandomParts(Source):
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of these parts."""
-        rng = np.random.default_rng(self._seed)
+        rng, group = np.random.default_rng(self._seed), self._schema.group
+        if wanted is not None and group is not None:
+            wanted = {group: None, **wanted}
         for table in self._source.batches(wanted, keep=keep):
             taken = self._draw(table, rng)
             if taken.n_rows:
                 yield taken
 
     def _draw(self, table: Table, rng: np.random.Generator) -> Table:
-        part = np.searchsorted(np.cumsum(_SHARES), rng.random(table.n_rows), side="right")
+        drawn = rng.random(table.n_rows)
+        if (groups := find_groups(table, self._schema.group)) is not None:
+            keys = (group_hashes(groups) + np.uint64(self._seed)).view(np.int64)
+            drawn = hash_integers(keys) / 2.0**64
+        part = np.searchsorted(np.cumsum(_SHARES), drawn, side="right")
         return table.take(np.flatnonzero(np.isin(part, self._parts)))

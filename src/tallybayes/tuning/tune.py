@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, Unpack
 
 from tallybayes.columns.column_doubts import doubt_labels
@@ -32,8 +33,10 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Source, Stream, as_columns
+from tallybayes.tables.table import Table
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sample_rows
 from tallybayes.tuning.correction_fit import correct_tokens
+from tallybayes.tuning.group_folds import GroupedRows, GroupFolds
 from tallybayes.tuning.judged_rows import Learn, nested_estimate
 from tallybayes.tuning.search import Search, select_hyperparameters
 from tallybayes.tuning.smoothing_selection import by_evidence, by_validation
@@ -110,6 +113,11 @@ def tune(
             raise ParameterError("estimate='bayes' to tune the smoothing: maximum likelihood has none", got="mle")
         chosen = tuple(name for name in chosen if name != "smoothing")
     report = progress or (lambda step, share: None)
+    if by == "evidence" and model.schema.group is not None:
+        hint = "by='leave-one-out' or by='validation' keep groups together"
+        raise ParameterError(
+            "no group with by='evidence': it takes all rows for independent", got=model.schema.group, hint=hint
+        )
     if by == "validation":
         if source.bad is not None:
             source = LearnableRows(source, model, label, sample_weight)
@@ -129,16 +137,22 @@ def tune(
         source = LearnableRows(source, model, label, sample_weight, counted=True)
     tuned = _Tuned((model, sample), source, label, sample_weight, fields, budget, report)
     n_rows = change.rows + change.skipped
+    folds = cache(lambda: GroupFolds(source, model, label, sample_weight))
+
+    def sample_of(limit: int) -> Table | GroupedRows:
+        if model.schema.group is not None:
+            return folds().sample(limit, seed)
+        return sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=limit, seed=seed)
+
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
-        table = sample_rows(source, model, label, sample_weight, n_rows=n_rows, limit=rows, seed=seed)
         families = {name: spec.family for name, spec in fields.items() if spec.family is not None}
-        search = Search.of(ColumnEvidence(model, table, label, sample_weight), model, families, report)
+        search = Search.of(ColumnEvidence(model, sample_of(rows), label, sample_weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
     result = tuned.result
     if "text" in chosen and not budget.is_spent:
-        result = correct_tokens(result, source, label, sample_weight, n_rows=n_rows, seed=seed)
+        result = correct_tokens(result, sample_of, label, sample_weight, seed=seed)
     if plan.likely_group is not None and not budget.is_spent:
         options_of_rows: dict[str, Any] = {"sample_weight": sample_weight, "group": plan.likely_group.name}
         grouped = evaluate(result.model, source, label, leave_one_out=True, **options_of_rows)

@@ -51,3 +51,11 @@ class CellsReader(Reader):
     def source_types(self, name: str) -> dict[str, Kind | None]:
         """Nothing by itself: the columns of its inputs say how they are read (`columns/batch.py`)."""
         return {}
+
+    def with_inputs(self, inputs: tuple[Any, ...]) -> CellsReader:
+        """The same with other inputs."""
+        return CellsReader(inputs)
+
+    def inputs_in_words(self) -> str:
+        """The names of the inputs and how many cells each has."""
+        return f"cells of {', '.join(f'{one.column} ({one.n_cells})' for one in self.inputs)}"

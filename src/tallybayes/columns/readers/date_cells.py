@@ -15,12 +15,12 @@ import pyarrow as pa
 from tallybayes.arrays.array_types import Booleans, Integers
 from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, strings, to_list, to_numpy, valid_rows
 from tallybayes.cells.century import POSIX
-from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
+from tallybayes.cells.date_format import DAY, EPOCH_UNITS, DateFormat, Moment, parse_date
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.tables.raw_values import is_masked, is_missing, is_number
 from tallybayes.tables.table import Raw
 
-__all__ = ["NO_DATE", "DateCells", "read_dates"]
+__all__ = ["NO_DATE", "DateCells", "parse_cell", "read_dates"]
 
 NO_DATE = np.iinfo(np.int64).min  # the value that NumPy has for not-a-time
 _ISO = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
@@ -127,7 +127,7 @@ def _from_texts(texts: list[str], form: DateFormat) -> DateCells:
     is_iso = _iso(texts, micros) if len(texts) > 1000 else np.zeros(len(texts), bool)
     instants = []
     for i in np.flatnonzero(~is_iso).tolist():
-        moment = parse_date(texts[i], day_first=form.day_first is not False, years_from=form.years_from or POSIX)
+        moment = parse_cell(texts[i], form)
         if moment is None:
             unread[i] = bool(texts[i].strip())
             continue
@@ -137,6 +137,16 @@ def _from_texts(texts: list[str], form: DateFormat) -> DateCells:
     if instants:
         micros[instants] = _on_clock(micros[instants], form.zone)
     return DateCells(micros, unread, is_time)
+
+
+def parse_cell(text: str, form: DateFormat) -> Moment | None:
+    """A text as a column writes its dates; None if it is no date."""
+    return parse_date(
+        text,
+        day_first=form.day_first is not False,
+        points_day_first=form.points_day_first,
+        years_from=form.years_from or POSIX,
+    )
 
 
 def _iso(texts: list[str], micros: Integers) -> Booleans:

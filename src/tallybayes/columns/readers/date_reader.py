@@ -21,7 +21,7 @@ import pyarrow as pa
 from tallybayes.arrays.array_types import Floats, Integers32
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.cells.arrow import strings
-from tallybayes.cells.date_format import DAY, DateFormat, parse_date, show_day
+from tallybayes.cells.date_format import DAY, DateFormat, is_date, show_day
 from tallybayes.cells.known_order import MONTHS, WEEKDAYS
 from tallybayes.columns.readers.date_cells import NO_DATE, DateCells
 from tallybayes.columns.readers.reader import DatePart, Fact, ReadContext, Reader
@@ -137,7 +137,7 @@ class UnreadDates:
         for column, (n, example) in self.found.items():
             cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
             hint = f"when fitting, {as_family(column, 'categorical')} takes the cells as they are"
-            if any(parse_date(example.strip("'"), day_first=day_first) for day_first in (True, False)):
+            if is_date(example.strip("'")):
                 cells += " as the others are, but would be if day and month changed places"
                 hint = "dates of these rows that could be read either way may be swapped: write all of them in one way"
             doubt("odd cells", f"{cells}, such as {example}: read as missing", column=column, hint=hint)

@@ -147,6 +147,14 @@ class Reader(ABC):
         """A value that is scored, as people see it: days since 1970 as a date, any other value as it is."""
         return value
 
+    def with_inputs(self, inputs: tuple[Any, ...]) -> Reader:
+        """The reader of a derived column with other inputs; any other reader as it is."""
+        return self
+
+    def inputs_in_words(self) -> str:
+        """What a derived column is computed from, for people."""
+        return ""
+
     def to_dict(self) -> dict[str, Any]:
         """Its kind, and what is unusual, as plain values."""
         values = [(fact, getattr(self, fact.attribute)) for fact in self.facts]

@@ -15,6 +15,7 @@ from tallybayes.columns.readers.key_reader import KeyReader
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import UNREAD, DatePart, Reader, Unread, check_facts
 from tallybayes.columns.readers.text_reader import TextReader
+from tallybayes.columns.readers.vector_reader import VectorReader
 from tallybayes.columns.readers.word_reader import WordReader
 from tallybayes.errors import ParameterError
 from tallybayes.families import Family
@@ -28,6 +29,7 @@ _PLAIN: tuple[type[Reader], ...] = (
     BagReader,
     TextReader,
     CellsReader,
+    VectorReader,
     DateReader,
     WordReader,
     Unread,

@@ -56,6 +56,7 @@ class Interaction(CellPairFamily[InteractionPrior]):
     name: ClassVar[str] = "interaction"
     takes_smoothing: ClassVar[bool] = True
     is_correction: ClassVar[bool] = True
+    is_divided: ClassVar[bool] = False
 
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Cells], codes: Codes32, n_classes: int, weights: Any

@@ -40,6 +40,7 @@ class TokenPredictive(Predictive):
     k: Floats  # (columns,)
     held: Mapping[str, TokenScales] | None = None  # what weights are multiplied with; None: derived from the sums
     columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
+    lists_all: bool = False  # whether tables list every token, not only those that favour a class most
 
     def __post_init__(self) -> None:
         for name, k in zip(self.features, self.k.tolist(), strict=True):
@@ -142,11 +143,22 @@ class TokenPredictive(Predictive):
     # Tables for people
 
     def table(self) -> list[dict[str, Any]]:
-        """Up to ten tokens of each class that favour it most, with their probability or weight."""
+        """Up to ten tokens of each class that favour it most, or all tokens, with their probability or weight."""
         return [row for name in self.features for row in self._table_of(name)]
 
+    def listing_all(self) -> TokenPredictive:
+        """The same with tables of all tokens, those that tell the classes apart most first."""
+        return replace(self, lists_all=True)
+
+    def n_tokens(self, feature: str) -> int:
+        """How many tokens are scored; pooled ones have no name and are not among them."""
+        return len(self.columns[feature].named_slots())
+
     def _table_of(self, name: str) -> list[dict[str, Any]]:
-        best_by_class = [self._best(name, code) for code in range(self.n_classes)]
+        if self.lists_all:
+            best_by_class = [self._in_order(name)] * self.n_classes
+        else:
+            best_by_class = [self._best(name, code) for code in range(self.n_classes)]
         shown = list(dict.fromkeys(slot for best in best_by_class for slot in best))
         if not shown:
             return []
@@ -160,6 +172,17 @@ class TokenPredictive(Predictive):
             for code in range(self.n_classes)
             for slot in (shown if few else best_by_class[code])
         ]
+
+    def _in_order(self, name: str) -> list[int]:
+        """The slots of all tokens, those whose weights differ most between the classes first."""
+        column = self.columns[name]
+        slots = column.named_slots()
+        with np.errstate(invalid="ignore"):
+            spread = np.nan_to_num(np.ptp(column.of(slots), axis=1)) if len(slots) else np.zeros(0)
+        keys = column.words.index.keys(slots)
+        place = {key: i for i, key in enumerate(keys)}
+        by_name = np.array([place[key] for key in sort_keys(keys)], np.int64)
+        return [int(slot) for slot in slots[by_name[np.argsort(-spread[by_name], kind="stable")]]]
 
     def _best(self, name: str, code: int) -> list[int]:
         """The slots of the tokens of a class whose weight is most above the mean over the classes."""

@@ -182,6 +182,11 @@ class TokenWeights:
             weights = weights * self.scales.scale
         return weights * factor if self.options.idf else weights
 
+    def named_slots(self) -> Slots:
+        """The slots of the tokens that have a name and are scored."""
+        slots = self.words.named()
+        return slots if self.options.min_count == 1 else slots[self._often()[slots]]
+
     def _often(self) -> Booleans:
         """Which slots have a name and enough counts."""
         words = self.words

@@ -47,7 +47,7 @@ def check_text(start: bytes, name: str) -> None:
     if kind is not None:
         raise FileError("a file of text", got=Described(f"what seems to be {kind}"), file=name, hint=hint)
     if is_binary:
-        hint = "name the format with format= (--format)"
+        hint = "name its format or encoding: format= (--format), encoding= (--encoding)"
         got = Described(f"bytes that are not text ({start[:16]!r})")
         raise FileError("a file of text", got=got, file=name, hint=hint)
 

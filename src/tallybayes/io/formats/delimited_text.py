@@ -107,7 +107,7 @@ class DelimitedText:
         if not is_utf8(start):
             self.mend_encoding()
         if b"\x00" in self.file.start():
-            hint = "name the format with format= (--format)"
+            hint = "name its format or encoding: format= (--format), encoding= (--encoding)"
             raise FileError("a file of text", got=start[:20], file=self.name, hint=hint)
         self._original_lines = LineMap() if copy is None else copy.lines
         self.header = options.header

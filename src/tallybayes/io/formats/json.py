@@ -34,6 +34,7 @@ __all__ = ["Json"]
 _LINE = 2**24  # bytes that an object may have
 _EXTRACT = {True: "json_extract_string", False: "json_extract"}
 _SURROGATE = "\\ud800 to \\udfff must form pairs: a single one is not a character"
+_OTHER_SHAPE = "skip_bad=True (--skip-bad) reads such values as missing; ignore= (--ignore) leaves out the column"
 _ARRAY = 2**26  # bytes of an array that Python reads whole
 
 
@@ -186,7 +187,8 @@ class Json(DuckDBFormat):
                 for line, content in _lines(file):
                     if _object(content) is None:
                         return self._no_object(line, content)
-        return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name)
+        hint = _OTHER_SHAPE if "JSON transform error" in str(error) and "but got" in str(error) else None
+        return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name, hint=hint)
 
     def _no_object(self, line: int, content: bytes) -> DataError:
         text = content.decode("utf-8", errors="replace").strip()
@@ -248,7 +250,7 @@ def _read_as(values: list[Any]) -> str:
     """The DuckDB type in which a column is read."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, list):
-        tokens = [token for value in values[:1000] for token in value or ()]
+        tokens = [token for value in values[:1000] for token in value or () if token is not None]
         if tokens and all(is_number(token) and not isinstance(token, bool) for token in tokens):
             return "BIGINT[]" if all(isinstance(token, int) for token in tokens) else "DOUBLE[]"
         return "VARCHAR[]"

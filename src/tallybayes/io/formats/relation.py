@@ -31,6 +31,10 @@ __all__ = ["ArrowFile", "Database", "Parquet", "Sql", "chosen_table", "is_arrow"
 
 _FILE, _OLD, _STREAM = b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"
 _AS = {pa.null(): pa.string(), pa.float16(): pa.float32()}  # types that DuckDB does not take
+_JSON_TEXTS = {  # values of several types: texts without the quotes of JSON, and their type
+    "JSON": ("json_extract_string({}, '$')", "VARCHAR"),
+    "JSON[]": ("list_transform({}, lambda item: json_extract_string(item, '$'))", "VARCHAR[]"),
+}
 
 
 class TypedRelation(DuckDBFormat):
@@ -174,6 +178,10 @@ class Sql(TypedRelation):
 
 def _fields(path: Path, expression: str, kind: Any) -> Iterator[tuple[Path, str, Any]]:
     """The fields of a record by path, or a column that is none: the SQL expression and the type of each."""
+    if str(kind) in _JSON_TEXTS:
+        text, kind_of_text = _JSON_TEXTS[str(kind)]
+        yield path, text.format(expression), kind_of_text
+        return
     if kind.id != "struct" or len(path) >= DEPTH or not 0 < len(kind.children) <= FIELDS:
         yield path, expression, kind
         return

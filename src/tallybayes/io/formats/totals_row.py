@@ -24,6 +24,7 @@ _WORDS = (
     "итого|всего|合计|总计|合計"
 )
 _TOTAL = re.compile(rf"(?:{_WORDS})\s*:?", re.IGNORECASE)
+_HALF = 0.5
 _LEAST_ROWS = 4  # with the totals; in fewer, sums come about by chance
 
 
@@ -40,9 +41,7 @@ def totals_doubt(cells: Mapping[str, str | None], where: str, *, are_sums: bool 
     there = {name: cell.strip() for name, cell in cells.items() if cell is not None and cell.strip()}
     first = next(iter(there.values()), "")
     others = list(there.values())[1:]
-    is_said = (
-        _TOTAL.fullmatch(first) is not None and bool(others) and to_numpy(looks_like_number(strings(others))).all()
-    )
+    is_said = _TOTAL.fullmatch(first) is not None and _are_numbers(others)
     if not is_said and not are_sums:
         return None
     hint = "delete it"
@@ -50,6 +49,11 @@ def totals_doubt(cells: Mapping[str, str | None], where: str, *, are_sums: bool 
         hint = f"comment={first!r} (--comment {_shell(first)}) leaves out the lines that begin with it"
     why = repr(first) if is_said else "the sums of the columns"
     return Doubt("rows", f"{where} seems to hold totals ({why}), and was read like any other", hint=hint)
+
+
+def _are_numbers(cells: list[str]) -> bool:
+    """Whether at least half of some cells are numbers: a row of totals may have a label that was filled in."""
+    return bool(cells) and bool(to_numpy(looks_like_number(strings(cells))).mean() >= _HALF)
 
 
 def _shell(text: str) -> str:
@@ -71,7 +75,9 @@ def are_sums(columns: Mapping[str, Any]) -> bool:
         above = values[:-1][np.isfinite(values[:-1])]
         if len(values) < _LEAST_ROWS or not np.isfinite(values[-1]):
             continue
-        if np.count_nonzero(above) < _LEAST_ROWS - 1 or not np.isclose(values[-1], above.sum(), rtol=1e-9, atol=0):
+        with np.errstate(over="ignore"):
+            total = above.sum()
+        if np.count_nonzero(above) < _LEAST_ROWS - 1 or not np.isclose(values[-1], total, rtol=1e-9, atol=0):
             return False
         n_sums += 1
     return n_sums > 1

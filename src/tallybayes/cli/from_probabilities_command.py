@@ -1,0 +1,62 @@
+"""tally from-probabilities: a model from probabilities that a file lists."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+from tallybayes.cli.messages import note
+from tallybayes.cli.shared_options import argument, option
+
+__all__ = ["from_probabilities"]
+
+_KEYS = ("label", "class_prior", "tables")
+
+
+def from_probabilities(
+    file: str = argument("FILE", "A .toml or .json file with label, class_prior and tables."),
+    *,
+    output: str = option("MODEL", "The model file to write.", ..., "-o", "--output"),
+) -> None:
+    """Make a model from given probabilities instead of data.
+
+    FILE has the name of the label, P(class), and for each column and class a table of P(value); a single number is the
+    probability of true. The model predicts, explains and samples; it cannot learn, forget or merge.
+
+        tally from-probabilities test.toml -o test.tally     # test.toml:
+        label = "cancer"
+        class_prior = {yes = 0.01, no = 0.99}
+        [tables.test]
+        yes = {"+" = 0.9, "-" = 0.1}
+        no = {"+" = 0.05, "-" = 0.95}
+    """
+    from tallybayes.errors import ParameterError
+    from tallybayes.model.from_probabilities import from_probabilities as make_model
+
+    content = _read(file)
+    for name in ("class_prior", "tables"):
+        if not isinstance(content.get(name), dict):
+            hint = "a file has label, class_prior and tables; see tally from-probabilities --help"
+            raise ParameterError(f"{name} in {file}, values by name", got=content.get(name), hint=hint)
+    if unknown := [name for name in content if name not in _KEYS]:
+        raise ParameterError(f"only {', '.join(_KEYS)} in {file}", got=unknown[0])
+    model = make_model(content["class_prior"], content["tables"], label=str(content.get("label", "class")))
+    model.save(output)
+    note(f"wrote {output}: {len(model.classes)} classes, {len(content['tables'])} columns")
+
+
+def _read(path: str) -> dict[str, Any]:
+    """The content of a file of TOML or JSON."""
+    from tallybayes.errors import FileError, ParameterError
+
+    if not path.lower().endswith((".toml", ".json")):
+        raise ParameterError("a file that ends in .toml or .json", got=path)
+    try:
+        with open(path, "rb") as opened:
+            content = tomllib.load(opened) if path.lower().endswith(".toml") else json.load(opened)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise FileError(f"valid {path[-4:].upper()}", got=str(error), file=path) from error
+    if not isinstance(content, dict):
+        raise FileError("an object with label, class_prior and tables", got=type(content).__name__, file=path)
+    return content

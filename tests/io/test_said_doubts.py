@@ -1,0 +1,112 @@
+"""What a person would want to know about a file, and was not told: each from a real file."""
+
+import json
+import warnings
+
+import pytest
+
+import tallybayes as tb
+from tallybayes.errors import DataWarning, FileError
+
+
+def write(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def doubts_of(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [doubt.text for doubt in tb.fit(path, label="y", column_weights=None, **options).doubts]
+
+
+@pytest.mark.parametrize("word", ["NONE", "-", "None"])
+def test_none_and_signs_are_said_from_a_fiftieth_of_the_cells_on(tmp_path, word):
+    drugs = ["aspirin", "insulin", "statin"]
+    lines = [f"{word if i % 20 == 0 else drugs[i % 3]},{'ab'[i % 2]}" for i in range(200)]
+    assert doubts_of(write(tmp_path / "a.csv", ["drug,y", *lines])) == [
+        f"10 of 200 cells are {word} and were read as missing"
+    ]
+
+
+def test_nan_is_no_value_and_not_said(tmp_path):
+    lines = [f"{'NaN' if i % 4 == 0 else ['aspirin', 'insulin'][i % 2]},{'ab'[i % 3 == 0]}" for i in range(200)]
+    assert doubts_of(write(tmp_path / "a.csv", ["drug,y", *lines])) == []
+
+
+def test_labels_that_are_one_number_or_look_alike_are_said(tmp_path):
+    labels = ["1", "1.0", "01", "2", "no", "no\u200b"]
+    lines = [f"{i % 7},{labels[i % 6]}" for i in range(120)]
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["x,y", *lines]))
+    assert text == (
+        "labels that differ only in spelling are different classes: '01' and '1' and '1.0'; 'no' and 'no\\u200b'"
+    )
+
+
+def test_labels_that_usually_mean_none_are_said_where_texts_are_values(tmp_path):
+    rows = [{"x": i % 5, "y": ["a", "b", "", "n/a"][i % 4]} for i in range(80)]
+    path = write(tmp_path / "a.jsonl", map(json.dumps, rows))
+    assert doubts_of(path) == ["labels that usually mean a missing value are classes: '', 'n/a'"]
+
+
+def test_a_zero_too_many_is_no_code_and_few_codes_are_said(tmp_path):
+    scores = [f"{7 + i % 20 / 10:.1f},{'ab'[i % 2]}" for i in range(99)]
+    path = write(tmp_path / "a.csv", ["x,y", *scores, "08.9,a"])
+    assert doubts_of(path) == []
+    assert str(tb.fit(path, label="y", column_weights=None).schema.families["x"]) == "histogram"
+    few = write(tmp_path / "b.csv", ["x,y", *(f"{10 + i % 7},{'ab'[i % 2]}" for i in range(99)), "089,a"])
+    assert doubts_of(few) == ["1 cell begins with a zero, '089': all were taken for codes"]
+    assert doubts_of(few, families={"x": "histogram"}) == []
+    many = write(tmp_path / "c.csv", ["x,y", *(f"{i % 7:03},{'ab'[i % 2]}" for i in range(99))])
+    assert doubts_of(many) == []
+
+
+def test_totals_with_a_label_that_was_filled_in_are_said(tmp_path):
+    lines = [f"{town},{10 + i},{'pq'[i % 2]}" for i, town in enumerate(["Ulm", "Bonn", "Kiel", "Jena"])]
+    (text, *_) = doubts_of(write(tmp_path / "a.csv", ["town,n,y", *lines, "Gesamt,46,p"]))
+    assert "the last row seems to hold totals ('Gesamt')" in text
+
+
+def test_values_outside_an_order_come_with_a_hint_that_works(tmp_path):
+    sizes = ["small", "medium", "large"]
+    rows = {"x": [*(sizes[i % 3] for i in range(999)), "Response"], "y": [0, 1] * 500}
+    with pytest.warns(DataWarning, match=r"tell nothing: \['Response'\].*\n.*\"categorical\"") as found:
+        tb.fit(rows, label="y", column_weights=None)
+    assert len(found) == 1
+    assert tb.fit(rows, label="y", column_weights=None, families={"x": "categorical"}).doubts == ()
+
+
+def test_a_cell_of_another_shape_in_json_says_what_helps(tmp_path):
+    cells = ["p"] + [["p", "q"]] * 99
+    path = write(tmp_path / "a.jsonl", (json.dumps({"x": x, "y": i % 2}) for i, x in enumerate(cells)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(FileError, match=r"(?s)Expected ARRAY.*hint: skip_bad=True"):
+            tb.fit(path, label="y")
+        assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {0: 50, 1: 50}
+        assert tb.fit(path, label="y", ignore=["x"]).class_counts == {0: 50, 1: 50}
+
+
+def test_numbers_that_are_dates_are_said(tmp_path):
+    lines = [f"{20210101 + 100 * (i % 12) + i % 28},{i % 97},{'ab'[i % 3 == 0]}" for i in range(100)]
+    path = write(tmp_path / "a.csv", ["d,n,y", *lines])
+    assert doubts_of(path) == ["numbers of eight digits that are dates such as 20241231 were read as numbers"]
+    assert doubts_of(path, families={"d": "date"}) == []
+    assert "d.weekday" in tb.fit(path, label="y", families={"d": "date"}).schema.columns
+    others = write(tmp_path / "b.csv", ["d,y", *(f"{20211301 + i},{'ab'[i % 3 == 0]}" for i in range(100))])
+    assert not any("dates" in text for text in doubts_of(others))
+
+
+def test_different_numbers_among_text_are_said_and_numbered_categories_are_not(tmp_path):
+    words = ["north", "south", "east"]
+    lines = [f"{i * 1.5 if i % 5 == 0 else words[i % 3]},{i % 5 or 'other'},{'ab'[i % 7 < 3]}" for i in range(300)]
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["x,kind,y", *lines]))
+    assert text.startswith("60 of 300 cells are numbers, too few to take it for numbers: ")
+
+
+def test_a_header_repeated_among_the_rows_is_said_and_a_class_of_that_name_is_not(tmp_path):
+    rows = [f"{['ulm', 'bonn', 'kiel'][i % 3]},{'ab'[i % 7 < 3]}" for i in range(60)]
+    path = write(tmp_path / "a.csv", ["town,y", *rows, "town,y", *rows])
+    assert doubts_of(path) == ["1 row with the name of the column as label: a header is repeated among the rows"]
+    spam = [f"{i % 5},{'y' if i % 7 < 3 else 'no'}" for i in range(60)]
+    assert doubts_of(write(tmp_path / "b.csv", ["x,y", *spam])) == []
