@@ -43,6 +43,9 @@ from tallybayes.scoring.posterior import RuledOutWarning as RuledOutWarning
 from tallybayes.state.calibration import Calibration as Calibration
 from tallybayes.state.column_weights import ColumnWeights as ColumnWeights
 from tallybayes.state.decision import Decision as Decision
+from tallybayes.state.prior_values import Beta as Beta
+from tallybayes.state.prior_values import Dirichlet as Dirichlet
+from tallybayes.state.prior_values import NormalInverseGamma as NormalInverseGamma
 from tallybayes.state.settings import Settings as Settings
 from tallybayes.tuning.importance import Importance as Importance
 from tallybayes.tuning.importance import importance as importance

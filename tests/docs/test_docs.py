@@ -50,7 +50,10 @@ def test_public_names():
     assert {name: getattr(tallybayes, name) for name in tallybayes.__all__}
     assert set(tallybayes.__all__) == {
         "Bernoulli",
+        "Beta",
         "Categorical",
+        "Dirichlet",
+        "NormalInverseGamma",
         "Change",
         "Evaluation",
         "Family",

@@ -6,15 +6,20 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
+from tallybayes.cli.known_keys import known_keys
+from tallybayes.cli.priors_file import read_priors
 from tallybayes.cli.shared_options import option
 from tallybayes.state.option_domains import (
     BINS,
     CLASS_PRIOR,
     CLASS_WEIGHTS,
+    COLUMN_PRIORS,
     FAMILIES,
     FAMILY,
     GROUP,
+    MODEL,
     NAMES,
+    POSITIVE,
     SCHEMA,
     STRENGTH,
     STRENGTHS,
@@ -43,6 +48,7 @@ _REPEATABLE = {
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", GROUP: "COL", STRENGTH: "K"}
+_SINGLE |= {COLUMN_PRIORS: "FILE", MODEL: "MODEL", POSITIVE: "FACTOR"}
 
 
 def _group(names: Iterable[str]) -> Callable[..., dict[str, Any]]:
@@ -61,7 +67,7 @@ def _declare(name: str, declared: Option) -> inspect.Parameter:
     default = f" [{declared.default}]" if declared.default not in (None, ()) else ""
     metavar = repeated or "|".join(domain.choices) or _SINGLE[domain]
     help = f"{declared.help}{' (repeatable)' if repeated else ''}{default}"
-    kind: Any = list[str] if repeated else float if domain is STRENGTH else str
+    kind: Any = list[str] if repeated else float if domain in (STRENGTH, POSITIVE) else str
     shown = option(metavar, help, None, f"--{(declared.flag or name).replace('_', '-')}")
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shown, annotation=kind | None)
 
@@ -79,7 +85,8 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
 
     source.look_for(["label" if label is None else label])
     columns = list(source.head().columns)
-    if label is None and values["schema"] is None and not (source.head().holds_documents and "label" in columns):
+    has_schema = values["schema"] is not None or values["base_model"] is not None
+    if label is None and not has_schema and not (source.head().holds_documents and "label" in columns):
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     apart = (sample_weight, label_column(label or "", columns)[0])
@@ -88,8 +95,10 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in values.items()
-        if value not in NOT_GIVEN
+        if value not in NOT_GIVEN and name != "column_priors"
     }
+    if (path := values["column_priors"]) is not None:
+        options = read_priors(path, source, label) | options
     return options  # type: ignore[no-any-return]
 
 
@@ -199,12 +208,9 @@ def _by_column(
 
 def _by_class(texts: list[str], label: str, source: Source, expected: str) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
-    from tallybayes.columns.label_spec import LabelSpec
     from tallybayes.errors import ParameterError
-    from tallybayes.formatting import shown
 
-    labels = {shown(key): key for key in [False, True, *LabelSpec().read(source.head(), label).keys]}
-    result = {}
+    labels, result = known_keys(source, label), dict[Any, float]()
     for text in texts:
         name, _, value = text.rpartition("=")
         try:

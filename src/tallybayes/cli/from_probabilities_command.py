@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
-from typing import Any
-
 from tallybayes.cli.messages import note
+from tallybayes.cli.priors_file import read_facts
 from tallybayes.cli.shared_options import argument, option
 
 __all__ = ["from_probabilities"]
@@ -34,7 +31,7 @@ def from_probabilities(
     from tallybayes.errors import ParameterError
     from tallybayes.model.from_probabilities import from_probabilities as make_model
 
-    content = _read(file)
+    content = read_facts(file, "an object with label, class_prior and tables")
     for name in ("class_prior", "tables"):
         if not isinstance(content.get(name), dict):
             hint = "a file has label, class_prior and tables; see tally from-probabilities --help"
@@ -44,19 +41,3 @@ def from_probabilities(
     model = make_model(content["class_prior"], content["tables"], label=str(content.get("label", "class")))
     model.save(output)
     note(f"wrote {output}: {len(model.classes)} classes, {len(content['tables'])} columns")
-
-
-def _read(path: str) -> dict[str, Any]:
-    """The content of a file of TOML or JSON."""
-    from tallybayes.errors import FileError, ParameterError
-
-    if not path.lower().endswith((".toml", ".json")):
-        raise ParameterError("a file that ends in .toml or .json", got=path)
-    try:
-        with open(path, "rb") as opened:
-            content = tomllib.load(opened) if path.lower().endswith(".toml") else json.load(opened)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise FileError(f"valid {path[-4:].upper()}", got=str(error), file=path) from error
-    if not isinstance(content, dict):
-        raise FileError("an object with label, class_prior and tables", got=type(content).__name__, file=path)
-    return content

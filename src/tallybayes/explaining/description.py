@@ -20,6 +20,7 @@ from tallybayes.formatting import finite_json, number, shown
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.model_state import ModelState
 
 __all__ = ["Description", "describe_with_intervals"]
 
@@ -49,17 +50,18 @@ class Description(ResultView):
     def of(cls, snapshot: Snapshot, names: Iterable[str] | None = None, *, lists_all: bool = False) -> Description:
         """The description of a model, or of some of its columns; lists_all: with every token, and printed whole."""
         scorer = snapshot.scorer
-        rows = None if snapshot.state.given else snapshot.state.class_counts
+        state = snapshot.state
         prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
         classes = [
-            {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
+            {"class": label, "P(class)": float(p)} | _rows_of_class(state, label)
             for label, p in zip(scorer.classes, prior, strict=True)
         ]
         predictives = _predictives(snapshot, names, lists_all=lists_all)
         columns = _by_column(snapshot, (row for predictive in predictives for row in predictive.table()))
+        _show_learned_rows(state, columns)
         columns = dict(sorted(columns.items())) if names is None else {name: columns.get(name, []) for name in names}
         features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
-        notes = {name: note for p, i, name in features if (note := p.note(i))}
+        notes = {name: note for p, i, name in features if (note := _join(p.note(i), _prior_in_words(state, name)))}
         n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
         return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all)
 
@@ -124,12 +126,13 @@ def describe_with_intervals(
     level, plain = check_level(level), Description.of(snapshot, names, lists_all=lists_all)
     predictives = _predictives(snapshot, names, lists_all=lists_all)
     columns = _by_column(snapshot, (row for p in predictives for row in p.intervals(level)))
+    _show_learned_rows(state, columns)
     notes = {
         name: ", ".join(text for text in (plain.notes.get(name), "" if name in columns else "no intervals") if text)
         for name in plain.columns
     }
     classes = plain.classes
-    alpha = class_prior_alpha(state.settings, np.array(list(state.class_counts.values()), np.float64))
+    alpha = class_prior_alpha(state.settings, state.classes, state.class_rows)
     if alpha is not None:
         low, high = beta_interval(alpha, alpha.sum(), level)
         ends = zip(classes, low.tolist(), high.tolist(), strict=True)
@@ -183,6 +186,35 @@ def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, 
             named = _show_dates(named, columns[name].reader)
         result.setdefault(name, []).append(named)
     return result
+
+
+def _rows_of_class(state: ModelState, label: Any) -> dict[str, float]:
+    """The rows of a class, and those of the base beneath them."""
+    if state.given is not None:
+        return {}
+    rows = {"rows": state.class_counts.get(label, 0)}
+    if state.base is None:
+        return rows
+    return rows | {"rows of the base": float(state.class_rows[state.classes.index(label)]) - rows["rows"]}
+
+
+def _prior_in_words(state: ModelState, name: str) -> str:
+    prior = state.settings.prior_of(name)
+    return "" if prior is None else f"prior: {prior}"
+
+
+def _show_learned_rows(state: ModelState, columns: dict[str, list[dict[str, Any]]]) -> None:
+    """Put the rows that were counted, without those of priors, where a table has rows."""
+    total = state.statistics.aligned(state.classes)
+    for tally in total.blocks.values() if state.settings.column_priors else ():
+        for name in set(tally.features) & set(state.settings.column_priors or ()) & columns.keys():
+            seen = tally.only((name,)).rows_seen().floats()[0].tolist()
+            rows = dict(zip(state.classes, seen, strict=True))
+            columns[name] = [row | ({"rows": rows[row["class"]]} if "rows" in row else {}) for row in columns[name]]
+
+
+def _join(*texts: str | None) -> str:
+    return "; ".join(text for text in texts if text)
 
 
 def _describe(columns: Mapping[str, ColumnSpec], cell_input: CellInput, cell: int) -> str:

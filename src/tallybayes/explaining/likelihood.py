@@ -13,16 +13,19 @@ classes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.errors import DataError, Described, UnsupportedError
+from tallybayes.scoring.scorer import Block, Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["Objective", "log_evidence", "objective"]
+
+_NOTHING = 1e-300  # a weight that leaves the values of rows and takes their counts away
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,29 @@ def objective(snapshot: Snapshot, data: Any, label: Any = None) -> Objective:
 
 
 def log_evidence(state: ModelState) -> dict[str, float]:
-    """Log marginal likelihood of every column's statistics under its prior, by column, in a generative model."""
+    """Log marginal likelihood of every column's statistics under its prior, by column, in a generative model.
+
+    Where sums lie beneath those of the rows that were learned (a base, pseudo-counts), it is that of the rows given
+    these: the evidence of both together less that of what lies beneath.
+    """
     state.require_learned("log_evidence")
     result: dict[str, float] = {}
-    for tally in state.statistics.aligned(state.statistics.in_use()).blocks.values():
-        for name in tally.features:
-            family, k = state.schema.families[name], state.settings.smoothing_of(name)
-            if 0 in (k, family.own_smoothing):
-                got = Described("maximum likelihood, which has no prior")
-                raise UnsupportedError("smoothing above 0", got=got, column=name)
-            part = tally.only((name,))
-            result[name] = float(family.evidence(part, family.prior(part, k))[0])
-    return dict(sorted(result.items()))
+    blocks = _blocks(state)
+    for block in blocks:
+        if 0 in (block.smoothing, block.family.own_smoothing):
+            got = Described("maximum likelihood, which has no prior")
+            raise UnsupportedError("smoothing above 0", got=got, column=block.tally.features[0])
+        result |= dict(zip(block.tally.features, block.family.evidence(block.tally, block.prior()), strict=True))
+    if state.base is not None or state.settings.column_priors:
+        learned = state.learned().times(_NOTHING)  # its values without their counts
+        beneath = learned if state.base is None else state.base.statistics.copy().combined(learned, 1)
+        for block, under in zip(blocks, _blocks(replace(state, statistics=beneath)), strict=True):
+            known = block.family.evidence(under.tally, block.prior())
+            for name, value in zip(block.tally.features, known, strict=True):
+                if state.base is not None or state.settings.prior_of(name) is not None:
+                    result[name] -= value
+    return {name: float(value) for name, value in sorted(result.items())}
+
+
+def _blocks(state: ModelState) -> tuple[Block, ...]:
+    return Scorer.blocks_of(state, state.statistics.aligned(state.statistics.in_use()))

@@ -151,6 +151,13 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The family with a rule for values that were never counted, if it has such an option."""
         return self
 
+    def with_prior_moments(self, mean: float, scale: float, strength: float, freedom: float) -> Self | None:
+        """The family with a prior whose mean weighs `strength` rows and whose scale weighs `freedom` rows.
+
+        None unless its prior has a mean and a scale.
+        """
+        return None
+
     def display_name(self) -> str:
         """The string form without secrets, for people."""
         return str(self)

@@ -29,6 +29,7 @@ from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
 from tallybayes.state.counting import CountedRows
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.state.prior_values import check_labels
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
 from tallybayes.typing import LabelLike, TableLike, WeightLike
@@ -147,7 +148,16 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_repeated_header(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)
-    return set_column_weights(model, plan.weights, sample, warns=True)
+    return _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
+
+
+def _with_base_weights(model: Model, plan: Plan) -> Model:
+    """The model with the column weights of its base, if those were fitted on more rows than its own."""
+    given = plan.base_weights if isinstance(plan.weights, str) else None
+    if given is not None and given.fitted_on > getattr(model.column_weights, "fitted_on", 0.0):
+        kept = given.only(model.schema.families, model.classes)
+        model.column_weights = replace(kept, model_rows=float(sum(model.class_counts.values())))
+    return model
 
 
 def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:
@@ -157,8 +167,10 @@ def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:
-    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight has no rows."""
+    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight or prior has none."""
     _check_class_weight(model)
+    if model.classes:
+        check_labels(model.settings.column_priors or {}, model.classes)
     if model.classes != [False]:
         return
     head = source.head()

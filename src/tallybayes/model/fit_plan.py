@@ -7,8 +7,9 @@ categories, cells of derived columns. So no two pieces of the data can decide di
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,11 @@ from tallybayes.model.joint_columns import split_groups, with_all_numbers, with_
 from tallybayes.model.label_plan import plan_label
 from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
-from tallybayes.state.column_weights import Weighting
+from tallybayes.model.saved_model import load
+from tallybayes.scoring.prior_rows import check_priors
+from tallybayes.state.column_weights import ColumnWeights, Weighting
 from tallybayes.state.counting import CountingPlan
-from tallybayes.state.model_state import ModelState
+from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.option_domains import WEIGHTS
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
@@ -58,12 +61,15 @@ class Plan:
     weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
     no_label: the words that are read as a missing label, with how many of the first rows have them.
     likely_group: the column that the rows seem to be grouped by, if no groups are given.
+    base: the sums that the model begins with; base_weights: the column weights of that model.
     """
 
     counting: CountingPlan
     weights: Weighting = None
     no_label: Mapping[str, int] = field(default_factory=dict)
     likely_group: GroupColumn | None = None
+    base: BaseSums | None = None
+    base_weights: ColumnWeights | None = None
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -75,7 +81,12 @@ class Plan:
 
     @classmethod
     def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
+        base = _base_of(options)
+        if base is not None:
+            options = {**{name: getattr(base.settings, name) for name in SETTINGS}, "schema": base.schema, **options}  # type: ignore[typeddict-item]
         values = complete(options)
+        strength = OPTIONS["base_strength"].domain.check("base_strength", values.pop("base_strength"))
+        del values["base_model"]
         weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
         del values["preset"]  # which has filled in others
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
@@ -91,7 +102,11 @@ class Plan:
         if known is None and settings.infer == "data":
             source.missing = find_sign_values(source.head(), source.missing, label)
         tell_doubts(source.head().doubts)
+        if base is not None and known is base.schema:
+            columns["schema"] = _of_columns(known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
+        if base is not None:  # columns that the data lacks stay those of the base
+            specs = {**{name: spec for name, spec in base.schema.columns.items() if name not in specs}, **specs}
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
         same = known.label_spec if known is not None and known.label == name else None  # of the same label
         label_spec = same or LabelSpec(name)
@@ -106,11 +121,16 @@ class Plan:
             schema = _with_one_dependence(schema, source, label)
         elif dependence == "gaussian":
             schema = with_all_numbers(schema)
+        check_priors(settings, schema)
         likely = find_likely_group(source.head(), schema, label) if settings.infer == "data" else None
         if likely is not None:
             tell_likely_group(likely)
         no_label = words_for_no_label(source.head(), label)
-        return cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label, likely)
+        plan = cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label, likely)
+        if base is None:
+            return plan
+        _check_families(base, schema)
+        return replace(plan, base=BaseSums.of(base, strength), base_weights=base.settings.column_weights)
 
     @property
     def schema(self) -> Schema:
@@ -119,7 +139,9 @@ class Plan:
 
     def empty_model(self) -> Model:
         """A model that has not learned a row yet."""
-        return Model(ModelState(self.schema, self.counting.settings))
+        if self.base is None:
+            return Model(ModelState(self.schema, self.counting.settings))
+        return Model(ModelState(self.schema, self.counting.settings, self.base.statistics.copy(), base=self.base))
 
     def to_bytes(self) -> bytes:
         """The plan for `engines.partial`; label and weight are names of columns."""
@@ -129,6 +151,40 @@ class Plan:
     def fingerprint(self) -> str:
         """The SHA-256 of its bytes, which every partial sum carries."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
+
+
+def _base_of(options: FitOptions) -> ModelState | None:
+    """The state of the model that is given as a base."""
+    base = OPTIONS["base_model"].domain.check("base_model", options.get("base_model"))
+    if base is None:
+        if "base_strength" in options and options["base_strength"] != OPTIONS["base_strength"].default:
+            raise ParameterError("base_strength with a base_model", got=options["base_strength"])
+        return None
+    state: ModelState = (load(base) if isinstance(base, str | os.PathLike) else base).snapshot().state
+    state.require_learned("base_model")
+    return state
+
+
+def _of_columns(schema: Schema, head: Table) -> Schema:
+    """The schema of the columns that are in the data, with what is derived from them."""
+    there = head.with_names(schema.columns).columns
+
+    def is_there(name: str, spec: ColumnSpec) -> bool:
+        part = spec.reader.part
+        sources = {name} if part is None else {part.column}
+        return all(one in there for one in {cell.column for cell in spec.reader.inputs} or sources)
+
+    return schema.with_columns({name: spec for name, spec in schema.columns.items() if is_there(name, spec)})
+
+
+def _check_families(base: ModelState, schema: Schema) -> None:
+    """Refuse columns that are counted in another way than in the base."""
+    for name, family in base.families.items():
+        other = schema.families.get(name)
+        if other is not None and other.counted != family.counted:
+            hint = "leave families= to the base, or fit it with the same"
+            expected = f"the family of the base model ({family.display_name()})"
+            raise DataError(expected, got=other.display_name(), column=name, hint=hint)
 
 
 def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:

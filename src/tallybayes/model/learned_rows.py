@@ -63,7 +63,7 @@ class LearnedRows:
         if self.can_be_read_again:
             with self._source.read_again():
                 self._count(self._source)
-        return self._counter is not None and self._counter.rows.statistics.same(self._state.statistics)
+        return self._counter is not None and self._counter.rows.statistics.same(self._state.learned())
 
     def _count(self, source: Source) -> None:
         """Count rows; those that cannot be counted were not learned."""

@@ -24,6 +24,7 @@ from tallybayes.model.generative_model import GenerativeModel
 from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
 from tallybayes.notebook_view import ResultView, TextGrid
+from tallybayes.scoring.prior_rows import check_priors
 from tallybayes.scoring.snapshot import Snapshot, check_row
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
@@ -350,7 +351,10 @@ class Model(GenerativeModel, ResultView):
         [0.75, 0.67, 0.52]
         """
         state = self.snapshot().state
-        return Model(replace(state, settings=state.settings.changed(**changes)))
+        settings = state.settings.changed(**changes)
+        if "column_priors" in changes:
+            check_priors(settings, state.schema)
+        return Model(replace(state, settings=settings))
 
     def plain(self) -> Model:
         """The generative model alone: without fitted settings (weights, corrections, calibration, decision).

@@ -41,6 +41,8 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
+    if state.base is not None:  # raises if the rows are not among those that were learned on it
+        state.learned().combined(counted.statistics, -1)
     statistics = state.statistics.combined(counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
@@ -68,12 +70,13 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
                 raise DataError(
                     "the same derived columns in both models", got=Described("none"), column=name, hint=hint
                 )
+    _check_bases(left, right)
     for label in right.statistics.in_use():
         _check_prior(left, label)
     keys = to_label_type(left.statistics.in_use(), right.statistics.in_use())
     labels = merge_keys(left.statistics.labels, keys)
     statistics = left.statistics.copy().aligned(labels)
-    statistics.add(right.statistics.copy().aligned(labels), 1)
+    statistics.add(right.learned().copy().aligned(labels), 1)  # a base that both have counts once
     statistics.bound()
     kept = {
         name: spec
@@ -119,6 +122,16 @@ def _check_prior(state: ModelState, label: Any) -> None:
     """Refuse a label that a given class prior does not contain."""
     if isinstance(state.settings.class_prior, Mapping) and label not in state.settings.class_prior:
         raise ParameterError("a prior probability for every label", got=Described(f"none for {label!r}"))
+
+
+def _check_bases(left: ModelState, right: ModelState) -> None:
+    """Refuse models with different bases: their rows were learned on different sums."""
+    if left.base is right.base or (left.base is not None and left.base.same(right.base)):
+        return
+    if left.base is None or right.base is None:
+        raise DataError("two models with the same base, or two without", got=Described("a base in one of them"))
+    hint = "fit both with the same base_model and base_strength"
+    raise DataError("two models with the same base", got=Described("different bases"), hint=hint)
 
 
 def _are_decided(*columns: ColumnSpec) -> bool:

@@ -10,6 +10,7 @@ parameters only, not the assumption that columns are independent given the class
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from tallybayes.families.credible import gamma_cumulants
 from tallybayes.families.family import Floats
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer
+from tallybayes.state.prior_values import Dirichlet
 from tallybayes.state.settings import Settings
 
 __all__ = ["IntervalScorer", "check_level", "class_prior_alpha"]
@@ -59,7 +61,7 @@ class IntervalScorer:
 
     def cumulants(self, columns: Columns, n_rows: int) -> Floats:
         """Cumulants of the log score, (3, rows, classes): mean less the score, variance, third cumulant."""
-        alpha = class_prior_alpha(self.settings, self.class_rows)
+        alpha = class_prior_alpha(self.settings, self.scorer.classes, self.class_rows)
         cumulants = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
         result = np.repeat(cumulants[:, None], n_rows, axis=1)
         for predictive in self.scorer.predictives:
@@ -111,8 +113,9 @@ def _pearson(cumulants: Floats, z: Floats) -> Floats:
     return np.asarray(mean + sd * 2 / skew * (np.maximum(1 + skew * z / 6 - skew * skew / 36, 0.0) ** 3 - 1))
 
 
-def class_prior_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
+def class_prior_alpha(settings: Settings, labels: Sequence[Any], class_rows: Floats) -> Floats | None:
     """The Dirichlet posterior of the class shares; None where they are given, uniform or weighted."""
-    if settings.class_prior != "empirical" or np.isinf(settings.class_smoothing) or settings.class_weight is not None:
+    if settings.has_class_prior and not isinstance(settings.class_prior, Dirichlet):
         return None
-    return class_rows + float(settings.class_smoothing)
+    pseudo_counts = settings.class_pseudo_counts(labels)
+    return None if np.isinf(pseudo_counts).any() or settings.class_weight is not None else class_rows + pseudo_counts

@@ -25,8 +25,10 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, RowScore, Score, Smoothing
 from tallybayes.scoring.missing_evidence import MissingEvidence
+from tallybayes.scoring.prior_rows import with_prior_rows
 from tallybayes.scoring.weighted_predictive import corrected_parts, remove_weights, with_column_weights
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.prior_values import Dirichlet
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Tally
@@ -131,7 +133,7 @@ class Scorer:
             for family, part in _group_columns(filled, family_of):
                 smoothing_of = {name: state.settings.smoothing_of(name) for name in part.features}
                 blocks += [Block(family, columns, k) for k, columns in _group_columns(part, smoothing_of)]
-        return tuple(blocks)
+        return tuple(_with_priors(blocks, state, total.labels) if state.settings.column_priors else blocks)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
@@ -232,6 +234,24 @@ def _group_columns(tally: Tally, keys: Mapping[str, K]) -> list[tuple[K, Tally]]
     return [(key, tally.only(tuple(name for name in keys if keys[name] == key))) for key in groups]
 
 
+def _with_priors(blocks: list[Block], state: ModelState, labels: Sequence[Any]) -> list[Block]:
+    """The blocks, and those of columns with a given prior each by itself, with the rows that the prior stands for."""
+    names = [name for name in state.settings.column_priors or () if name in state.families]
+    result, tally_of = list[Block](), dict[str, Tally]()
+    for block in blocks:
+        tally_of |= {name: block.tally.only((name,)) for name in names if name in block.tally.features}
+        rest = tuple(name for name in block.tally.features if name not in names)
+        if rest:
+            result.append(block if rest == block.tally.features else replace(block, tally=block.tally.only(rest)))
+    for name in names:
+        prior = state.settings.prior_of(name)
+        assert prior is not None
+        tally = with_prior_rows(tally_of.get(name), name, state, labels)
+        if name in tally_of or not prior.values or tally.rows_seen().nonzero().any():
+            result.append(Block(prior.of_family(state.families[name]), tally, state.settings.smoothing_of(name)))
+    return sorted(result, key=lambda block: (str(block.family), str(block.smoothing), block.tally.features))
+
+
 def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
     """The evidence of missing values of the columns of the table, with its weights."""
     names = state.settings.missing_columns(state.families)
@@ -266,7 +286,7 @@ def score_column(predictive: Predictive, column: Column) -> Floats:
 
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
-    """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets and class weights, if there are any.
+    """Log P(c): given, uniform, or (N_c + k_c) / (N + sum of k_c); moved by offsets and class weights, if any.
 
     Weights of classes are factors of the prior, not of the counts: a weight of the rows of a class would change nothing
     else but the smoothing, and the counts stay those of the data.
@@ -277,7 +297,7 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
 def _shift_prior(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
     """A class prior moved by offsets and class weights."""
     weights, moved = settings.column_weights, log_prior
-    if weights is not None and weights.offsets and not (weights.fitted_on and settings.class_prior != "empirical"):
+    if weights is not None and weights.offsets and not (weights.fitted_on and settings.has_class_prior):
         moved = moved + weights.log_offsets(classes)  # fitted offsets correct class frequencies, not a given prior
     if settings.class_weight == "balanced":
         moved = moved - np.where(np.isneginf(log_prior), 0.0, log_prior)
@@ -296,7 +316,11 @@ def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings)
             probabilities = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(probabilities) - np.log(probabilities.sum()))
-    if not classes or settings.class_prior == "uniform" or math.isinf(settings.class_smoothing):
+    is_flat = math.isinf(settings.class_smoothing) and settings.class_prior == "empirical"
+    if not classes or settings.class_prior == "uniform" or is_flat:
         return np.full(len(classes), -np.log(max(len(classes), 1)))
+    if isinstance(settings.class_prior, Dirichlet):
+        pseudo_counts = settings.class_pseudo_counts(classes)
+        return np.asarray(np.log(counts + pseudo_counts) - np.log((counts + pseudo_counts).sum()))
     log_prior: Floats = kernels.active.log_shares(counts, settings.class_smoothing)
     return log_prior

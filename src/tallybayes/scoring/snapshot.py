@@ -93,8 +93,7 @@ class Snapshot:
     def leave_one_out(self) -> LeaveOneOut:
         """The scores of learned rows by the model without them."""
         self.state.require_learned("leave_one_out")
-        statistics = self.state.statistics.aligned(self.state.statistics.in_use())
-        return LeaveOneOut(self.scorer, self.state.settings, statistics.class_rows.floats())
+        return LeaveOneOut(self.scorer, self.state.settings, self.state.class_rows)
 
     # What to read
 
@@ -240,8 +239,8 @@ class Snapshot:
     def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
         """What computes the log score and the intervals of P(class | row) of encoded columns."""
         self.state.require_learned("predict_interval")
-        rows = np.array(list(self.state.class_counts.values()), np.float64)
-        return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
+        rows, posterior = self.state.class_rows, self.posterior_for(calibrated)
+        return IntervalScorer(self.scorer, posterior, self.state.settings, rows, level, seed)
 
     def map_batches(
         self,

@@ -92,7 +92,7 @@ def _are_learned(model: Model, rows: SparkRows, label: Any, forms: Forms, widths
         return False
     plan = engines.plan_change(model, label=label, verb="forget")
     part = counted_rows(plan, count_rows(rows, plan, forms, widths=widths))
-    return part.statistics.same(model.snapshot().state.statistics)
+    return part.statistics.same(model.snapshot().state.learned())
 
 
 def _evaluator(model: Model, names: list[str], forms: Forms, label: str) -> Mapped:

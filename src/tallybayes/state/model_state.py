@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from tallybayes.arrays.array_types import Floats
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import UnsupportedError
@@ -18,16 +19,39 @@ from tallybayes.state.settings import FITTED, Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
 
-__all__ = ["ModelState"]
+__all__ = ["BaseSums", "ModelState"]
 
 _COUNTED = (Status.USED, Status.INPUT)
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
 
 
 @dataclass(frozen=True, eq=False)
+class BaseSums:
+    """The sums of another model that lie beneath those of a model, scaled by its strength; they cannot be forgotten."""
+
+    statistics: SufficientStatistics
+    strength: float
+
+    @classmethod
+    def of(cls, state: ModelState, strength: float) -> BaseSums:
+        """Those of a state, exactly."""
+        result = cls(state.statistics.times(strength), strength)
+        result.statistics.is_shared = True
+        return result
+
+    def same(self, other: BaseSums | None) -> bool:
+        """Whether two bases are equal."""
+        return other is self or (
+            other is not None and self.strength == other.strength and self.statistics.same(other.statistics)
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class ModelState:
     """One state of a model.
 
+    statistics: the sums that everything is derived from, those of the base included.
+    base: the sums that the model began with, if it has a base.
     skipped: rows without a label that were met while learning.
     text_samples: documents of text columns whose variant is not selected yet; selects_text: whether it may be.
     given: the tables of a model that was given instead of learned; its statistics are empty.
@@ -40,6 +64,7 @@ class ModelState:
     text_samples: TextSamples = field(default_factory=TextSamples)
     selects_text: bool = True
     given: GivenProbabilities | None = None
+    base: BaseSums | None = None
 
     @cached_property
     def families(self) -> dict[str, Family]:
@@ -52,10 +77,24 @@ class ModelState:
         return self.statistics.in_use() if self.given is None else list(self.given.classes)
 
     @property
+    def class_rows(self) -> Floats:
+        """The rows of every class that everything is derived from, those of the base included."""
+        return self.statistics.aligned(self.classes).class_rows.floats()
+
+    @property
     def class_counts(self) -> dict[Any, float]:
-        """Rows (or their weight) learned per label."""
-        counts = zip(self.statistics.labels, self.statistics.class_rows.floats().tolist(), strict=True)
+        """Rows (or their weight) learned per label, without those of the base."""
+        rows = self.statistics.class_rows
+        if self.base is not None:
+            rows = rows - self.base.statistics.aligned(self.statistics.labels).class_rows
+        counts = zip(self.statistics.labels, rows.floats().tolist(), strict=True)
         return {label: int(n) if n.is_integer() else n for label, n in counts if n > 0}
+
+    def learned(self) -> SufficientStatistics:
+        """The sums of the rows that were learned, without those of the base; not to be changed."""
+        if self.base is None:
+            return self.statistics
+        return self.statistics.copy().combined(self.base.statistics, -1)
 
     @property
     def stale(self) -> list[str]:
@@ -66,7 +105,7 @@ class ModelState:
         """
         if self.given is not None:
             return []
-        rows = float(self.statistics.class_rows.floats().sum())
+        rows = float(sum(self.class_counts.values()))
         fitted = {name: getattr(self.settings, name) for name in FITTED}
         result = [name for name, rule in fitted.items() if rule is not None and rule.model_rows not in (0, rows)]
         weights = self.settings.column_weights
@@ -75,7 +114,8 @@ class ModelState:
             is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
             result = result if is_fresh else ["column_weights", *result]
-        selected = [spec.selected_on for spec in self.schema.columns.values() if spec.selected_on]
+        on_own_rows = self.base is None  # variants of a base were selected on its rows
+        selected = [spec.selected_on for spec in self.schema.columns.values() if spec.selected_on and on_own_rows]
         return [*result, *(["text_variants"] if any(abs(rows - n) >= _STALE * n for n in selected) else [])]
 
     @property
@@ -140,6 +180,8 @@ class ModelState:
 
     def same_counts(self, other: ModelState) -> bool:
         """Whether two states hold the same sums, or the same given tables."""
+        if self.base is not other.base and not (self.base is not None and self.base.same(other.base)):
+            return False
         if self.given is not None and other.given is not None:
             return self.given.same(other.given)
         return self.given is other.given and self.statistics.same(other.statistics)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -24,10 +25,13 @@ __all__ = [
     "BINS",
     "CLASS_PRIOR",
     "CLASS_WEIGHTS",
+    "COLUMN_PRIORS",
     "FAMILIES",
     "FAMILY",
     "GROUP",
+    "MODEL",
     "NAMES",
+    "POSITIVE",
     "PRESET",
     "SCHEMA",
     "STRENGTH",
@@ -117,12 +121,24 @@ def _strength(value: Any) -> float:
 
 
 def _class_prior(value: Any) -> Any:
+    from tallybayes.state.prior_values import Dirichlet
+
+    if isinstance(value, Dirichlet):
+        return value
     if not isinstance(value, Mapping):
         raise _Outside
     prior = {label: _number(p) for label, p in value.items()}
     if not math.isclose(sum(prior.values()), 1.0, rel_tol=0, abs_tol=1e-9):
         raise _Outside
     return prior
+
+
+def _column_priors(value: Any) -> Any:
+    from tallybayes.state.prior_values import column_prior
+
+    if not isinstance(value, Mapping):
+        raise _Outside
+    return {str(name): column_prior(prior) for name, prior in value.items()} or None
 
 
 def _class_weights(value: Any) -> Any:
@@ -189,15 +205,31 @@ def _weights(value: Any) -> Any:
     return value if isinstance(value, ColumnWeights) else ColumnWeights(value)
 
 
+def _model(value: Any) -> Any:
+    if isinstance(value, str | os.PathLike) or hasattr(value, "snapshot"):
+        return value
+    raise _Outside
+
+
+def _positive(value: Any) -> float:
+    number = _number(value)
+    if not _LEAST <= number <= _MOST:
+        raise _Outside
+    return number
+
+
 _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(
     f"'auto', {_RANGE}; or a dict of these by column", _or_by_column(_one_of("auto", otherwise=_strength))
 )
 CLASS_PRIOR = Domain(
-    "'empirical', 'uniform', or a dict of probabilities by label that add up to 1",
+    "'empirical', 'uniform', a dict of probabilities by label that add up to 1, or a Dirichlet of pseudo-counts",
     _one_of("empirical", "uniform", otherwise=_class_prior),
 )
+COLUMN_PRIORS = Domain("a dict of priors by column, or None", _one_of(None, otherwise=_column_priors))
+MODEL = Domain("a model, the path of one, or None", _one_of(None, otherwise=_model))
+POSITIVE = Domain(f"a number from {_LEAST} to {_MOST}", _positive)
 CLASS_WEIGHTS = Domain(
     "None, 'balanced', or a dict of weights above 0 by label", _one_of(None, "balanced", otherwise=_class_weights)
 )

@@ -20,10 +20,13 @@ from tallybayes.state.option_domains import (
     BINS,
     CLASS_PRIOR,
     CLASS_WEIGHTS,
+    COLUMN_PRIORS,
     FAMILIES,
     FAMILY,
     GROUP,
+    MODEL,
     NAMES,
+    POSITIVE,
     PRESET,
     SCHEMA,
     STRENGTH,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from tallybayes.families import Family, Smoothing
     from tallybayes.families.family import Unseen
     from tallybayes.state.column_weights import ColumnWeights
+    from tallybayes.state.prior_values import ColumnPrior, Dirichlet
 
 __all__ = [
     "OPTIONS",
@@ -134,12 +138,25 @@ class SettingOptions(TypedDict, total=False):
     numeric: Annotated[
         "str | Family", Option(FAMILY, "histogram", "Family of the columns of numbers, such as gaussian.")
     ]
+    column_priors: Annotated[
+        "Mapping[str, ColumnPrior | Mapping[Any, Any]] | None",
+        Option(
+            COLUMN_PRIORS,
+            None,
+            "Priors of columns by name, which take the place of their smoothing: pseudo-counts of booleans (Beta) and"
+            " categories (Dirichlet), also by class; a mean and a scale of numbers (NormalInverseGamma); or"
+            " pseudo-counts of single values and words beside the smoothing, such as {'text': {'viagra': {'spam': 5}}}."
+            " On the command line a file of TOML or JSON with `columns` and `class_prior`.",
+            flag="priors",
+        ),
+    ]
     class_prior: Annotated[
-        "Literal['empirical', 'uniform'] | Mapping[Any, float]",
+        "Literal['empirical', 'uniform'] | Mapping[Any, float] | Dirichlet",
         Option(
             CLASS_PRIOR,
             "empirical",
-            "Class prior: empirical (class frequencies), uniform, or a probability for each class.",
+            "Class prior: empirical (class frequencies), uniform, a probability for each class, or pseudo-counts"
+            " (Dirichlet) that are added to the rows of the classes.",
         ),
     ]
     class_smoothing: Annotated[
@@ -204,6 +221,24 @@ class WeightOptions(TypedDict, total=False):
     ]
 
 
+class BaseOptions(TypedDict, total=False):
+    """Options that give a model another one as its base, whose sums lie beneath its own."""
+
+    base_model: Annotated[
+        "Any",
+        Option(
+            MODEL,
+            None,
+            "A model, or the path of one, whose sums lie beneath those of the data, such as a common filter beneath a"
+            " personal one. They cannot be forgotten, and models with the same base merge. Schema and settings are"
+            " those of the base, unless they are given.",
+        ),
+    ]
+    base_strength: Annotated[
+        "float", Option(POSITIVE, 1.0, "How much a row of the base counts, compared with a row of the data.")
+    ]
+
+
 class PresetOptions(TypedDict, total=False):
     """The option that stands for values of several others."""
 
@@ -218,7 +253,7 @@ class PresetOptions(TypedDict, total=False):
     ]
 
 
-class FitOptions(ColumnOptions, SettingOptions, WeightOptions, PresetOptions, total=False):
+class FitOptions(ColumnOptions, SettingOptions, WeightOptions, BaseOptions, PresetOptions, total=False):
     """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
+from tallybayes.arrays.array_types import Floats
 from tallybayes.columns.inference import Inference
+from tallybayes.errors import ParameterError
 from tallybayes.families import Family, Histogram, Smoothing
 from tallybayes.families.family import Unseen
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.options import SETTINGS, SettingOptions
+from tallybayes.state.prior_values import ColumnPrior, Dirichlet
 from tallybayes.state.token_corrections import TokenCorrections
 
 __all__ = ["FITTED", "Settings"]
@@ -33,7 +38,8 @@ class Settings:
 
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
     numeric: Family = field(default_factory=Histogram)  # its text form is parsed
-    class_prior: Literal["empirical", "uniform"] | Mapping[Any, float] = "empirical"
+    column_priors: Mapping[str, ColumnPrior] | None = None
+    class_prior: Literal["empirical", "uniform"] | Mapping[Any, float] | Dirichlet = "empirical"
     class_smoothing: float = 1.0
     estimate: Literal["bayes", "mle"] = "bayes"
     unseen: Unseen = "prior"
@@ -48,11 +54,32 @@ class Settings:
     def __post_init__(self) -> None:
         for name, option in SETTINGS.items():
             object.__setattr__(self, name, option.domain.check(name, getattr(self, name)))
+        if self.estimate == "mle" and (self.column_priors or isinstance(self.class_prior, Dirichlet)):
+            hint = "maximum likelihood has no prior: leave estimate='bayes', the default"
+            raise ParameterError("estimate 'bayes' beside priors of columns or classes", got="mle", hint=hint)
+
+    def prior_of(self, column: str) -> ColumnPrior | None:
+        """The prior that was given for a column."""
+        return None if self.column_priors is None else self.column_priors.get(column)
+
+    @property
+    def has_class_prior(self) -> bool:
+        """Whether the class prior is more than the class frequencies."""
+        return self.class_prior != "empirical"
+
+    def class_pseudo_counts(self, labels: Sequence[Any]) -> Floats:
+        """The rows that are added to those of each class for its share."""
+        if isinstance(self.class_prior, Dirichlet):
+            return np.array([self.class_prior.count_of(label) for label in labels], np.float64)
+        return np.full(len(labels), self.class_smoothing)
 
     def smoothing_of(self, column: str) -> Smoothing:
         """The strength for one column."""
         if self.estimate == "mle":
             return 0.0
+        prior = self.prior_of(column)
+        if prior is not None and prior.smoothing is not None:
+            return prior.smoothing
         k: Smoothing | Mapping[str, Smoothing] = self.smoothing
         return k.get(column, "auto") if isinstance(k, Mapping) else k
 

@@ -106,6 +106,12 @@ class SufficientStatistics:
         blocks = {family: tally.with_classes(where, len(labels)) for family, tally in self.blocks.items()}
         return SufficientStatistics(list(labels), class_rows, blocks)
 
+    def times(self, factor: float) -> SufficientStatistics:
+        """The sums of the same rows with their weights multiplied by a number above 0, exactly."""
+        total = self.aligned(self.in_use())
+        blocks = {family: tally.times(factor) for family, tally in total.blocks.items()}
+        return SufficientStatistics(list(total.labels), total.class_rows.times(factor).trimmed(), blocks)
+
     def same(self, other: SufficientStatistics) -> bool:
         """Whether the sums are equal; labels, columns and keys without any rows do not matter."""
         if self.in_use() != other.in_use():

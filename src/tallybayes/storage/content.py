@@ -5,6 +5,7 @@
                         have any (block0.columns), and the canonical arrays of its tally (block0.x, ...)
     written             instead of total, for given probabilities: values and log probabilities of every column
                         (column0.values, column0.log_p, ...)
+    base                the strength and the total of a base that lies beneath the sums (arrays base.labels, ...)
 
 Equal statistics, schema and settings give equal facts and arrays. Reading trusts nothing: the family determines which
 arrays are required, sizes are taken from the arrays themselves, and sums that no rows can have are an error. So a
@@ -32,7 +33,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import shorten
 from tallybayes.families import Family
 from tallybayes.state.given_probabilities import GivenProbabilities
-from tallybayes.state.model_state import ModelState
+from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, json_text, object_of
 from tallybayes.storage.keys import pack_keys, unpack_keys
@@ -52,6 +53,7 @@ __all__ = ["assemble", "read_keys", "read_total", "serialise", "take_array", "wr
 
 _LABELS = {"text", "number", "boolean", "bytes"}
 _CLASSES = 2**24  # the limit of the cells of `tally.Counts`
+_BASE = "base."  # before the names of the arrays of a base
 _CHUNK = 2**18  # digits compared at a time
 
 
@@ -59,7 +61,13 @@ def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
     """Return the facts and arrays of a state; a ValueError if a key or family cannot be written."""
     facts, tensors = _plain_facts(state), Tensors()
     if state.given is None:
-        return facts | {"total": write_total(tensors, state.statistics, state.schema)}, tensors
+        facts["total"] = write_total(tensors, state.learned(), state.schema)
+        if state.base is not None:
+            of_base = Tensors()
+            total = write_total(of_base, state.base.statistics, state.schema)
+            facts["base"] = {"strength": state.base.strength, "total": total}
+            tensors |= {f"{_BASE}{name}": array for name, array in of_base.items()}
+        return facts, tensors
     for i, (values, log_p) in enumerate(state.given.tables.tables):
         tensors[f"column{i}.log_p"] = np.ascontiguousarray(log_p)
         write_keys(tensors, f"column{i}.values", values)
@@ -69,7 +77,8 @@ def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
 def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
     """Return the state from facts and arrays; a ValueError or FileError if they are not those of a model."""
     content = "written" if "written" in facts else "total"
-    object_of(facts, "schema", "settings", "skipped", content)
+    more = ["base"] if content == "total" and "base" in facts else []
+    object_of(facts, "schema", "settings", "skipped", content, *more)
     schema, settings = schema_from_json(facts["schema"]), settings_from_json(facts["settings"])
     require(
         type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63,
@@ -78,17 +87,35 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
     left, prior = dict(tensors), settings.class_prior if isinstance(settings.class_prior, Mapping) else None
     if content == "total":
         statistics = read_total(left, facts["total"], schema)
+        base = _read_base(left, facts["base"], schema) if more else None
+        if base is not None:
+            statistics = statistics.combined(base.statistics.copy(), 1)
         require(prior is None or set(statistics.labels) <= prior.keys(), "labels without a prior")
-        state = ModelState(schema, settings, statistics, skipped)
+        state = ModelState(schema, settings, statistics, skipped, base=base)
     else:
         require(facts["written"] is True and bool(prior), "no class prior")
         written = _read_written(left, schema, dict(prior or {}))
         state = ModelState(schema, settings, skipped=skipped, given=written)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
-    for name, again in (_plain_facts(state) | {content: _order(facts[content])}).items():
+    written_again = _plain_facts(state) | {content: _order(facts[content])}
+    if more:
+        written_again["base"] = {"strength": facts["base"]["strength"], "total": _order(facts["base"]["total"])}
+    for name, again in written_again.items():
         require(json_text(facts[name]) == json_text(again), f"{name}: not as this library writes it")
-    require([*facts] == ["schema", "settings", "skipped", content], "facts out of order")
+    require([*facts] == ["schema", "settings", "skipped", content, *more], "facts out of order")
     return state
+
+
+def _read_base(tensors: Tensors, content: Any, schema: Schema) -> BaseSums:
+    """Take the sums of a base out of `tensors`."""
+    facts = object_of(content, "strength", "total")
+    require(type(facts["strength"]) is float and 0 < facts["strength"] < np.inf, "a strength of the base above 0")
+    names = [name for name in tensors if name.startswith(_BASE)]
+    of_base = {name.removeprefix(_BASE): tensors.pop(name) for name in names}
+    result = BaseSums(read_total(of_base, facts["total"], schema), facts["strength"])
+    require(not of_base, f"unexpected arrays of the base: {shorten(sorted(of_base))}")
+    result.statistics.is_shared = True
+    return result
 
 
 def _plain_facts(state: ModelState) -> dict[str, Any]:

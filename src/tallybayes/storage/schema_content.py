@@ -11,12 +11,22 @@ from tallybayes.columns.readers.reader_registry import reader_from_dict
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
-from tallybayes.state.option_domains import CLASS_PRIOR, CLASS_WEIGHTS, FAMILY, STRENGTH, STRENGTHS, Domain
+from tallybayes.state.option_domains import (
+    CLASS_PRIOR,
+    CLASS_WEIGHTS,
+    COLUMN_PRIORS,
+    FAMILY,
+    STRENGTH,
+    STRENGTHS,
+    Domain,
+)
 from tallybayes.state.options import SETTINGS
+from tallybayes.state.prior_values import Dirichlet
 from tallybayes.state.settings import FITTED, Settings
 from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 from tallybayes.storage.keys import key_text, text_key
+from tallybayes.storage.prior_content import prior_from_json, prior_to_json
 from tallybayes.tally.exact import require
 
 __all__ = ["family_of", "family_text", "schema_from_json", "schema_to_json", "settings_from_json", "settings_to_json"]
@@ -100,6 +110,10 @@ def _option_to_json(domain: Domain, value: Any) -> Any:
     """The value of an option as JSON, by its domain."""
     if domain is FAMILY:
         return family_text(value)
+    if domain is COLUMN_PRIORS:
+        return {name: prior_to_json(prior) for name, prior in sorted((value or {}).items())}
+    if isinstance(value, Dirichlet):
+        return prior_to_json(value)
     if domain in (CLASS_PRIOR, CLASS_WEIGHTS) and isinstance(value, Mapping):
         return sorted([key_text(label), p] for label, p in value.items())
     if domain is STRENGTHS and isinstance(value, Mapping):
@@ -111,6 +125,11 @@ def _option_from_json(domain: Domain, value: Any) -> Any:
     """The inverse of `_option_to_json`; the domain checks what it returns."""
     if domain is FAMILY:
         return family_of(value)
+    if domain is COLUMN_PRIORS:
+        require(isinstance(value, dict), f"priors of columns: {shorten(value)}")
+        return {name: prior_from_json(prior) for name, prior in value.items()}
+    if domain is CLASS_PRIOR and isinstance(value, dict):
+        return prior_from_json(value)
     if domain in (CLASS_PRIOR, CLASS_WEIGHTS):
         what = "a prior" if domain is CLASS_PRIOR else "class weights"
         require(isinstance(value, (str, list)), f"{what}: {shorten(value)}")

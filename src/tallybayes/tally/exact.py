@@ -214,6 +214,21 @@ class Exact:
         carry(digits)
         return Exact(digits, low).trimmed()
 
+    def times(self, factor: float) -> Exact:
+        """Every number multiplied by a double, without rounding.
+
+        >>> (Exact.whole(np.array([3])).times(0.1) == Exact.of(np.array([0.1, 0.1, 0.1])).sum(axis=0)[None])
+        True
+        """
+        if self.is_whole and factor == 1.0:
+            return self
+        wide = self.wide()
+        flat = wide.digits.reshape(-1, wide.digits.shape[-1]).astype(np.float64)
+        place, factors = np.arange(len(flat)), np.full(len(flat), factor)
+        parts = [Exact.summed(digit, place, len(flat), weights=factors).wide() for digit in flat.T]
+        moved = [Exact(part.digits, part.low + wide.low + k) for k, part in enumerate(parts)]
+        return Exact.added(moved).reshaped(*self.shape)
+
     def wide(self) -> Exact:
         """The same numbers in 32-bit digits, even if they are stored as 64-bit integers."""
         if not self.is_whole:

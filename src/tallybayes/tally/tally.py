@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -132,6 +132,14 @@ class Tally(ABC):
             and a.sums == b.sums
             and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
         )
+
+    def times(self, factor: float) -> Self:
+        """The sums of the same rows with their weights multiplied by a number above 0, exactly."""
+        arrays, empty = self.arrays(), self.copy()
+        empty.prepare(self, -1)()
+        scaled = {name: sums.times(factor) for name, sums in arrays.sums.items()}
+        result: Self = self.from_arrays(replace(arrays, sums=scaled), self.n_classes, empty)
+        return result
 
     def pooled(self) -> Self:
         """The sums over all classes, as if they were one."""

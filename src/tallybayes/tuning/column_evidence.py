@@ -25,6 +25,7 @@ from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.kernels.integer_hash import Hashes
 from tallybayes.model import Model
 from tallybayes.scoring.leave_one_out import score_correction
+from tallybayes.scoring.prior_rows import with_prior_rows
 from tallybayes.scoring.scorer import Block, log_class_prior, score_column, work_out
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
@@ -196,7 +197,10 @@ class ColumnEvidence:
         key, counted = (id(model), name), model.schema.families[name].counted
         if key not in self._rest_tallies:
             states = self._states(model)
-            self._rest_tallies[key] = [state.statistics.blocks[counted].only((name,)) for state in states]
+            self._rest_tallies[key] = [
+                with_prior_rows(state.statistics.blocks[counted].only((name,)), name, state, state.statistics.labels)
+                for state in states
+            ]
         return self._rest_tallies[key]
 
     def _by_leave_one_out(self, block: Block, column: Column) -> Floats:

@@ -76,7 +76,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.select(max(_LEAST_ROWS, _MOST_ENTRIES // size))
-    in_all = np.array([state.class_counts[label] for label in classes], np.float64)
+    in_all = state.class_rows
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
     alone = state.schema.group is not None and sampled.sum() < in_all.sum() and rows.has_cut_groups
     share = 1.0 if alone else float((sampled / in_all).max())  # no class loses more with a fold
@@ -164,6 +164,8 @@ class DividedRows:
             return state
         batch = self._batch(_columns_to_learn(state, self.rows, {}), np.arange(len(self)))
         statistics = SufficientStatistics.observe(batch, self.classes, self.classes, state.schema)
+        if state.base is not None:
+            statistics = state.base.statistics.copy().combined(statistics, 1)
         return replace(state, statistics=statistics)
 
     def _batch(self, learned: dict[str, Column], lines: NDArray[np.int64]) -> Batch:

@@ -15,12 +15,16 @@ up over them. Between two classes the log odds of the plug-in are then linear in
 With `log=True` the logarithm of x is normally distributed: values that are learned must be above 0, and one that is not
 has density 0 in every class, so that it contributes nothing when it is scored.
 
+With `scale` above 0 the prior is centred on `mean` and `scale` instead of the pooled data, of the logarithm if that is
+what is normally distributed: a column without any row is known then.
+
 A constant column contributes nothing. Under the plug-in a class whose values are all equal has a point mass of the
 width of one double. For the numerics see `tallybayes.families.numbers.gaussian_predictive`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,7 +40,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families.block_arrays import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score
-from tallybayes.families.numbers.gaussian_leave_one_out import GaussianLeaveOneOut
+from tallybayes.families.numbers.gaussian_leave_one_out import GaussianLeaveOneOut, set_own_class
 from tallybayes.families.numbers.gaussian_predictive import (
     LOG_2,
     GaussianPredictive,
@@ -47,6 +51,7 @@ from tallybayes.families.numbers.gaussian_predictive import (
     pool_moments,
     pool_units,
 )
+from tallybayes.families.predictive import part_of_prior
 from tallybayes.kernels.densities import posterior, student_tables
 from tallybayes.tally import Sums
 
@@ -69,6 +74,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
     nu: float = 5.0
     shared: bool = False
     log: bool = False
+    mean: float = 0.0
+    scale: float = 0.0
 
     def __post_init__(self) -> None:
         for option in ("shared", "log"):
@@ -76,6 +83,18 @@ class Gaussian(Family[Sums, GaussianPrior]):
                 raise ParameterError(f"{option} of gaussian: True or False", got=value)
         if not (0 < float(self.kappa) <= _MOST and 0 < float(self.nu) <= _MOST):
             raise ParameterError("kappa and nu of gaussian: numbers above 0, up to 1e100", got=(self.kappa, self.nu))
+        if not (abs(float(self.mean)) <= _MOST and 0 <= float(self.scale) <= _MOST):
+            expected = "mean and scale of the prior of gaussian: numbers up to 1e100, scale 0 for those of the data"
+            raise ParameterError(expected, got=(self.mean, self.scale))
+
+    @property
+    def counted(self) -> Gaussian:
+        """The prior does not affect counting."""
+        return replace(self, mean=0.0, scale=0.0) if self.scale or self.mean else self
+
+    def with_prior_moments(self, mean: float, scale: float, strength: float, freedom: float) -> Gaussian:
+        """With another prior."""
+        return replace(self, kappa=strength, nu=freedom, mean=mean, scale=scale)
 
     name: ClassVar[str] = "gaussian"
     column: ClassVar[type[Column]] = Reals
@@ -103,8 +122,12 @@ class Gaussian(Family[Sums, GaussianPrior]):
         return partial(kernels.active.add_real_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
-        """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""
-        return GaussianPrior(self.kappa, self.nu, *pool_moments(tally), 0.0 if smoothing == np.inf else 1.0)
+        """Centred on the pooled data, or as given; its strengths are options of the family, not Laplace's k."""
+        units, moments = pool_moments(tally)
+        if self.scale:
+            units = np.maximum(units, math.frexp(max(abs(self.mean), self.scale))[1])
+            moments = np.stack([np.ldexp(self.mean, -units), np.zeros(len(units)), np.ldexp(self.scale, -units) ** 2])
+        return GaussianPrior(self.kappa, self.nu, units, moments, 0.0 if smoothing == np.inf else 1.0)
 
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
@@ -131,8 +154,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
         return RowScore(derived.renew, partial(kernels.active.add_student, values, derived.scales, *derived.tables[4:]))
 
     def _derivation(self, tally: Sums, smoothing: Smoothing) -> StudentDerivation | None:
-        """How Student's t is derived by one kernel; None if counts are fractions or if classes share a variance."""
-        if smoothing == 0 or self.shared or type(self) is not Gaussian or not tally["n"].is_whole:
+        """How Student's t is derived by one kernel; None for fractions, shared variances and given priors."""
+        if smoothing == 0 or self.shared or self.scale or type(self) is not Gaussian or not tally["n"].is_whole:
             return None
         return StudentDerivation(tally, self.kappa, self.nu, 0.0 if smoothing == np.inf else 1.0)
 
@@ -152,7 +175,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         return GaussianPredictive.normal(tally.features, units, moments, variance, n, self.log)
 
     def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
-        """Centred on the pooled data of other sums."""
+        """Centred on the pooled data of other sums, unless it is given."""
         return replace(self.prior(tally, "auto"), share=prior.share)
 
     def leave_one_out(
@@ -164,12 +187,39 @@ class Gaussian(Family[Sums, GaussianPrior]):
             for name, x in zip(tally.features, arrays, strict=True):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
             return [as_score(np.zeros((len(codes), tally.n_classes))) for _ in columns]
+        if prior is not None and self.scale and not self.shared:
+            return self._leave_one_out_of_given(tally, prior, columns, arrays, codes, weights)
+        if prior is not None and self.scale:
+            return super().leave_one_out(tally, prior, columns, codes, weights)
         plug_in = self.plug_in(tally) if prior is None else None
         units = pool_units(tally) if prior is None else prior.units
         moments = moments_of(tally, units) if plug_in is None else plug_in.moments
         data = (self.shared, self.log, columns, arrays, codes, weights, units, moments, plug_in)
         block = GaussianLeaveOneOut(self, tally, prior, *data)
         return [replace(block, numbers=(j,)) for j in range(len(columns))]
+
+    def _leave_one_out_of_given(
+        self,
+        tally: Sums,
+        prior: GaussianPrior,
+        columns: Sequence[Reals],
+        arrays: list[Any],
+        codes: Codes32,
+        weights: Any,
+    ) -> list[Score]:
+        """With a prior that does not depend on the data: only the class of a row scores it by other sums."""
+        row_weights, scores = np.ones(len(codes)) if weights is None else weights, []
+        for j, (name, x) in enumerate(zip(tally.features, arrays, strict=True)):
+            refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
+            part, part_prior = tally.only((name,)), part_of_prior(prior, j)
+            out = self.predictive(part, part_prior).log_prob([columns[j]])
+            care = set_own_class(out, part, part_prior, x.astype(np.float64), codes, row_weights, log=self.log)
+            if len(care):
+                weights_there = None if weights is None else weights[care]
+                facts = columns[j].take(care), codes[care], weights_there
+                out[care] = self.leave_one_out_by_subtraction(part, part_prior, *facts)
+            scores.append(as_score(out))
+        return scores
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Random numbers with missing values, above 0 for logarithms."""

@@ -18,12 +18,47 @@ from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Reals
 from tallybayes.families.block_arrays import refuse
 from tallybayes.families.family import Codes32, Family, Floats
-from tallybayes.families.leave_one_out_scores import BlockScore
-from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, GaussianPrior
+from tallybayes.families.leave_one_out_scores import BlockScore, never_learned
+from tallybayes.families.numbers.gaussian_predictive import GaussianPredictive, GaussianPrior, moments_of
 from tallybayes.families.predictive import part_of_prior
+from tallybayes.kernels.densities import student_tables, two_sum
 from tallybayes.tally import Sums
 
-__all__ = ["GaussianLeaveOneOut"]
+__all__ = ["GaussianLeaveOneOut", "set_own_class"]
+
+_LITTLE = 1e-4  # share of a sum of squares below which what is left of it is rounding
+
+
+def set_own_class(
+    scores: Floats, tally: Sums, prior: GaussianPrior, x: Floats, codes: Codes32, weights: Floats, *, log: bool
+) -> Integers:
+    """Replace the score of the class of each row by that without the row, in `scores`; returns the inaccurate rows.
+
+    Of one column, under a prior that does not depend on the data. x: the values, or their logarithms.
+    """
+    (n,), (mean, low, variance) = tally["n"].floats(), moments_of(tally, prior.units)[:, 0]
+    rows = np.flatnonzero(~np.isnan(x))
+    code, w, unit = codes[rows], weights[rows], int(prior.units[0])
+    value = np.ldexp(x[rows], -unit)
+    if (lost := np.flatnonzero(n[code] - w < -1e-9 * w)).size:
+        raise never_learned(tally.features[0], int(rows[lost[0]]))
+    rest, step = np.maximum(n[code] - w, 0.0), (value - mean[code]) - low[code]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(rest > 0, w / rest, 0.0)
+        new_mean, new_low = two_sum(mean[code], low[code] - ratio * step)
+        squares = np.where(rest > 0, n[code] * (variance[code] - ratio * step * step), 0.0)
+        left = np.where(rest > 0, np.maximum(squares, 0.0) / rest, 0.0)
+    facts = rest[None], np.stack([new_mean, new_low, left])[:, None], prior.units, prior.moments
+    place, place_low, inverse, half, constant = student_tables(*facts, prior.kappa, prior.nu)[:, 0]
+    distance = np.abs((value - place) - place_low) * inverse
+    far = distance > 1e100
+    log_term = np.where(far, 2 * np.log(np.where(far, distance, 1.0)), np.log1p(np.where(far, 0.0, distance) ** 2))
+    scores[rows, code] = (
+        constant - half * log_term - (x[rows] if log else 0.0)
+    )  # the density of x is that of log x, over x
+    whole = n[code] * variance[code]
+    inaccurate: Integers = rows[prior.nu * prior.moments[2, 0] + squares < _LITTLE * whole]
+    return inaccurate
 
 
 @dataclass(frozen=True, eq=False)

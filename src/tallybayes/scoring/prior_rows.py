@@ -1,0 +1,96 @@
+"""Priors that were given for columns, put to work: rows that nobody has seen are added to the sums of a column.
+
+They are added where predictives are derived from sums, for the classes that the model has, so that everything derived
+(scores, leave-one-out, intervals, evidence) has them, and the sums themselves stay those of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.array_types import Codes32, Floats
+from tallybayes.arrays.column import Bag, Column
+from tallybayes.columns.batch import encode_columns
+from tallybayes.columns.schema import Schema
+from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.families.family import Family
+from tallybayes.state.model_state import ModelState
+from tallybayes.state.prior_values import ColumnPrior
+from tallybayes.state.settings import Settings
+from tallybayes.tables.table import Table
+from tallybayes.tally import Tally
+
+__all__ = ["PriorRows", "check_priors", "with_prior_rows"]
+
+_NEXT_TO_NOTHING = 1e-300  # of a row: its value is known, and changes no double
+
+
+@dataclass(frozen=True, eq=False)
+class PriorRows:
+    """The rows that a prior stands for: values, the codes of their classes, and how many there are of each."""
+
+    column: Column
+    codes: Codes32
+    weights: Floats
+
+    @classmethod
+    def of(cls, prior: ColumnPrior, name: str, schema: Schema, labels: Sequence[Any], key: Any = None) -> PriorRows:
+        """Of a column; key: one category that was learned, which shows the type of all of them."""
+        amounts = np.array([[prior.beyond(value, label) for label in labels] for value in prior.values])
+        amounts = amounts.reshape(len(prior.values), len(labels))
+        if prior.smoothing is not None and len(labels):  # every listed value is one of the column's values
+            amounts[~amounts.any(axis=1), 0] = _NEXT_TO_NOTHING
+        value, code = np.nonzero(amounts)
+        column = _encode(prior.values, name, schema, key)
+        return cls(column.take(value), code.astype(np.int32), amounts[value, code])
+
+    def added_to(self, tally: Tally | None, name: str, family: Family, n_classes: int) -> Tally:
+        """The sums of the column with these rows."""
+        rows: Tally = family.observe((name,), [self.column], self.codes, n_classes, self.weights)
+        if tally is None:
+            return rows
+        result = tally.copy()
+        result.prepare(rows, 1)()
+        return result
+
+
+def with_prior_rows(tally: Tally | None, name: str, state: ModelState, labels: Sequence[Any]) -> Tally:
+    """The sums of a column with the rows of its prior, if it has one; without any sums, these rows alone."""
+    family, prior = state.families[name], state.settings.prior_of(name)
+    if prior is None and tally is not None:
+        return tally
+    assert prior is not None
+    rows = PriorRows.of(prior, name, state.schema, labels, state.statistics.any_key(family, name))
+    return rows.added_to(tally, name, family.counted, len(labels))
+
+
+def check_priors(settings: Settings, schema: Schema) -> None:
+    """Raise a ParameterError for a prior of an unknown column, or of another kind of column or values."""
+    for name, prior in (settings.column_priors or {}).items():
+        if (family := schema.families.get(name)) is None:
+            hint = did_you_mean(name, schema.families, "columns")
+            raise ParameterError("column_priors of columns that are used", got=name, hint=hint)
+        prior.check_family(name, family)
+        try:
+            column = _encode(prior.values, name, schema, None)
+        except DataError as error:
+            raise ParameterError(
+                f"values of the column in its prior ({error.expected})", got=error.got, column=name
+            ) from error
+        if isinstance(column, Bag) and (empty := np.flatnonzero(np.diff(column.indptr) == 0)).size:
+            hint = "the column reads texts in such a way that this one has no words"
+            raise ParameterError("pseudo-counts of words", got=prior.values[int(empty[0])], column=name, hint=hint)
+
+
+def _encode(values: Sequence[Any], name: str, schema: Schema, key: Any) -> Column:
+    """Values of a column, read as it reads them; tokens and tags are rows with one of them."""
+    spec = schema.columns[name]
+    family = schema.families[name]
+    is_bag = family.column is Bag and family.tokeniser is None
+    table = Table(len(values), {name: [[value] for value in values] if is_bag else list(values)})
+    alone = Schema(None, {name: spec}, missing=schema.missing)
+    return encode_columns(table, alone, known_key=lambda _: key)[name]
