@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import DataWarning, FileError
+from tallybayes.errors import DataError, DataWarning
 
 
 def write(path, lines):
@@ -81,7 +81,7 @@ def test_a_cell_of_another_shape_in_json_says_what_helps(tmp_path):
     path = write(tmp_path / "a.jsonl", (json.dumps({"x": x, "y": i % 2}) for i, x in enumerate(cells)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(FileError, match=r"(?s)Expected ARRAY.*hint: skip_bad=True"):
+        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected a list.*hint: skip_bad=True"):
             tb.fit(path, label="y")
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {0: 50, 1: 50}
         assert tb.fit(path, label="y", ignore=["x"]).class_counts == {0: 50, 1: 50}
@@ -110,3 +110,23 @@ def test_a_header_repeated_among_the_rows_is_said_and_a_class_of_that_name_is_no
     assert doubts_of(path) == ["1 row with the name of the column as label: a header is repeated among the rows"]
     spam = [f"{i % 5},{'y' if i % 7 < 3 else 'no'}" for i in range(60)]
     assert doubts_of(write(tmp_path / "b.csv", ["x,y", *spam])) == []
+
+
+def test_a_long_cell_among_numbers_is_said_once(tmp_path):
+    address = "https://example.org/photographs/of/players/158023.png"
+    path = write(tmp_path / "a.csv", ["age,y", *(f"{20 + i % 9},{'ab'[i % 2]}" for i in range(99)), f"{address},a"])
+    (text,) = doubts_of(path)
+    assert text.startswith("1 cell is not a number and was treated as missing: 'https://example.org")
+
+
+def test_the_hint_about_a_repeated_header_leaves_it_out(tmp_path):
+    header = "age,the label"
+    rows = [f"{i % 50},{'ab'[i % 2]}" for i in range(200)]
+    path = write(tmp_path / "a.csv", [header, *rows, header, *rows])
+    with pytest.warns(DataWarning):
+        model = tb.fit(path, label="the label")
+    (doubt,) = (one for one in model.doubts if "header" in one.text)
+    assert doubt.hint == """missing=["the label"] (--missing 'the label') leaves them out"""
+    with pytest.warns(DataWarning):
+        model = tb.fit(tb.read(path, missing=["the label"]), label="the label")
+    assert list(model.classes) == ["a", "b"]

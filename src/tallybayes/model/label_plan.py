@@ -7,6 +7,7 @@ of it would be large and useless, so it is refused.
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -154,9 +155,7 @@ def doubt_repeated_header(class_counts: Mapping[Any, float], label: Any) -> None
     n, total = class_counts.get(label, 0) if isinstance(label, str) else 0, sum(class_counts.values())
     if 0 < n <= _FEW_HEADERS * total:
         text = f"{rows_of(n)} with the name of the column as label: a header is repeated among the rows"
-        hint = (
-            "take these lines out: comment= (--comment) leaves out lines that begin with a text, such as the first name"
-        )
+        hint = f'missing=["{label}"] (--missing {shlex.quote(label)}) leaves them out'
         doubt("rows", text, column=label, hint=hint)
 
 
