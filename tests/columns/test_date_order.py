@@ -100,6 +100,10 @@ def test_dates_in_one_order_are_read_back_wherever_one_of_them_tells(days, separ
     assert not order.ambiguous
 
 
+def test_what_is_no_date_decides_no_order():
+    assert order_of({"February 11, 2018": 5, "1.0.19": 1, "13/14/2018": 1, "32/01/2018": 1}) is None
+
+
 def test_a_model_that_has_seen_neither_order_says_which_it_takes():
     model = fit([f"2023-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)])
     assert model.schema.family_name("d") == "date"

@@ -130,3 +130,32 @@ def test_the_hint_about_a_repeated_header_leaves_it_out(tmp_path):
     with pytest.warns(DataWarning):
         model = tb.fit(tb.read(path, missing=["the label"]), label="the label")
     assert list(model.classes) == ["a", "b"]
+
+
+@pytest.mark.parametrize("first", ["5.1,3.5,1.4,p", "39,77516,13,p", "-3,a,b,p", "1,0,0,p"])
+def test_a_first_line_of_data_is_said(tmp_path, first):
+    rows = [f"{i % 7},{i % 5}.5,{i % 3},{'pq'[i % 2]}" for i in range(60)]
+    path = write(tmp_path / "a.csv", [first, *rows])
+    with pytest.warns(DataWarning, match=r"names of columns that are numbers, such as '.*(.|\n)*--no-header"):
+        tb.fit(path, label="p")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tb.fit(tb.read(path, header=False), label="x3", ignore=["x0", "x1", "x2"])
+    assert sum(model.class_counts.values()) == 61
+
+
+@pytest.mark.parametrize("first", ["town,2022,2023,y", "0,1,2,y", "350.5,351.5,352.5,y", "2,x,y,z", "a,b,c,0"])
+def test_names_that_are_numbers_in_order_are_names(tmp_path, first):
+    rows = [f"{i % 7},{i % 5}.5,{i % 3},{'pq'[i % 2]}" for i in range(60)]
+    path = write(tmp_path / "a.csv", [first, *rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.fit(path, label=first.split(",")[-1])
+
+
+def test_a_class_of_a_single_row_among_large_ones_is_said(tmp_path):
+    rows = [f"{i % 7},{'pq'[i % 2]}" for i in range(60)]
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["x,y", *rows, "3,7"]))
+    assert text == "the class '7' has a single row, every other at least 30"
+    assert doubts_of(write(tmp_path / "b.csv", ["x,y", *rows, "3,r", "3,r"])) == []
+    assert doubts_of(write(tmp_path / "c.csv", ["x,y", *rows[:30], "3,r"])) == []
