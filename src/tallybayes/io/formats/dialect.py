@@ -115,8 +115,8 @@ def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt
         hint = "rename them in the file; if the first line is data: header=False (--no-header)"
         text = f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}"
         doubts.append(Doubt("file", text, hint=hint))
-    if (number := _number_of_data(written)) is not None:
-        text = f"line {line}: names of columns that are numbers, such as {number!r}: it may be data"
+    if (example := _number_of_data(written)) is not None:
+        text = f"line {line}: names of columns that are numbers, such as {example!r}: it may be data"
         doubts.append(Doubt("file", text, hint="if it is: header=False (--no-header), columns are x0, x1, ..."))
     unnamed = [new for new, old in zip(names, written, strict=True) if not old]
     if unnamed and (len(unnamed) > 1 or unnamed[0] != names[0]):  # a first column without a name numbers the rows
