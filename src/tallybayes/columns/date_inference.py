@@ -26,7 +26,7 @@ from tallybayes.cells.date_format import (
     short_year,
 )
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
-from tallybayes.columns.readers.date_cells import NO_DATE, parse_cell, read_dates
+from tallybayes.columns.readers.date_cells import NO_DATE, DateCells, parse_cell, read_dates
 from tallybayes.columns.readers.date_reader import (
     PART_CATEGORIES,
     DatePartReader,
@@ -60,6 +60,7 @@ _SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its o
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
 _FEW_DATES = 5  # that can be read both ways, below which their distances are chance
+_MANY_TIMES, _FEW_HOURS = 20, 6  # different times alone, and of how many hours they may be durations
 _MANY_DATES, _MANY_DAYS = 20, 6  # different dates, all of the first twelve days by chance: once in 1e8
 _CLOSER = 4  # times: days of a month read as months are some 30 times as far apart, fewer if there are several months
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
@@ -92,6 +93,8 @@ def infer_date_parts(
         unread = UnreadDates()
         unread.add(name, raw, cells)
         unread.tell()
+    elif used == ["hour"] and not all_parts and dates.origin is not Origin.SPECIFIED:
+        _doubt_durations(name, cells)
     dates = replace(dates, reader=DateReader(form))
     specs = {name: dates if used else dates.without_family(Status.SAME_DATE, f"{dates.reason}, all the same")}
     for part in used:
@@ -102,6 +105,15 @@ def infer_date_parts(
         reader = DatePartReader(DatePart(name, part), values)
         specs[own_name] = ColumnSpec(own_name, family, f"{_REASONS[part]} of {name}", reader)
     return specs
+
+
+def _doubt_durations(name: str, cells: DateCells) -> None:
+    """Say it if times alone, most of them different, are of so few hours that they may be durations."""
+    times = np.unique(cells.micros[cells.is_time])
+    hours = np.unique(times * 24 // DAY)
+    if len(times) >= _MANY_TIMES and len(hours) <= _FEW_HOURS:
+        text = f"times of {int(hours[0])} to {int(hours[-1])} hours were read by their hour alone; minutes are dropped"
+        doubt("dates", text, column=name, hint="if they are durations: write them as numbers, such as minutes")
 
 
 def _family(part: str, numeric: Family) -> Family:
