@@ -32,7 +32,7 @@ WORK = {
     "read": "c = duckdb.connect(); c.execute('SET enable_progress_bar = false'); "
     "n = sum(b.num_rows for b in c.sql(f\"SELECT * FROM '{path}'\").to_arrow_reader(131072))",
     "fit": "tb.fit(path, label='label').save(model)",
-    "score": "n = sum(len(s) for _, s in tb.load(model).snapshot().log_score_batches(path))",
+    "score": "n = sum(len(s) for _, s in tb.load(model).snapshot().log_proba_batches(path))",
 }
 
 

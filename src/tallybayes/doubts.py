@@ -32,7 +32,7 @@ DoubtKind = Literal[  # in the order in which they are listed
     "odd cells",  # a word, a unit or an odd cell decided about the column, or was dropped
     "number format",  # decimal commas and thousands separators that could be the other
     "dates",  # the order of day and month, the century
-    "categories",  # values outside an order
+    "categories",  # values outside an order, values of which only some have labels
     "excluded column",  # a column that is not used though most of its cells are filled
     "groups",  # rows that seem to belong together
     "possible leak",  # a column that tells the label

@@ -135,3 +135,8 @@ def test_a_few_cells_with_digits_that_are_no_numbers_decide_nothing():
     assert reading.is_numeric
     assert list(reading.words) == ["Varies with device", "1,000+"]
     assert not detect_numbers({"a": pa.array([*cells, *["1,000+"] * 5])})["a"].is_numeric
+
+
+def test_digits_that_were_made_illegible_are_no_numbers_with_a_unit():
+    assert "zip" not in detect_numbers({"zip": pa.array([f"{i}xx" for i in range(100, 400)])})
+    assert detect_numbers({"zoom": pa.array([f"{i}x" for i in range(100, 400)])})["zoom"].is_numeric

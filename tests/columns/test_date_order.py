@@ -61,6 +61,18 @@ def test_later_rows_that_are_closer_together_in_the_other_order_are_doubted(verb
         tb.evaluate(model, rows) if verb == "evaluate" else getattr(model, verb)(rows)
 
 
+def test_many_later_dates_of_all_months_none_of_which_is_after_the_twelfth_are_doubted():
+    model = fit(DAY_FIRST)
+    month_first = [f"{month:02}/{day:02}/2023" for month in range(1, 13) for day in (3 + month % 5, 8, 12 - month % 3)]
+    with pytest.warns(DataWarning, match=r"none of \d\d dates is after the twelfth, so that all .* the month first"):
+        model.predict({"d": month_first})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict({"d": month_first[:12]})  # too few to be sure
+        model.predict({"d": [f"01/{month:02}/20{year}" for month in range(2, 13) for year in (21, 22)]})  # of months
+        model.predict({"d": [*month_first, "13/02/2023"]})
+
+
 def test_later_rows_are_not_doubted_where_they_agree_or_nothing_can_be_said():
     model = fit(DAY_FIRST)
     specified = fit(DAY_FIRST, families={"d": "date:day_first"})
@@ -86,6 +98,10 @@ def test_dates_in_one_order_are_read_back_wherever_one_of_them_tells(days, separ
     expected = [day.isoformat() for day in days if day.year >= 1000]
     assert cells.micros.astype("M8[us]").astype("M8[D]").astype(str).tolist() == expected
     assert not order.ambiguous
+
+
+def test_what_is_no_date_decides_no_order():
+    assert order_of({"February 11, 2018": 5, "1.0.19": 1, "13/14/2018": 1, "32/01/2018": 1}) is None
 
 
 def test_a_model_that_has_seen_neither_order_says_which_it_takes():

@@ -266,3 +266,18 @@ def test_importing_dates_loads_no_pandas():
         "m.predict({'d': '2024-05-05'}); assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_times_of_a_few_hours_that_may_be_durations_are_said():
+    labels = ["a", "b"] * 60
+    durations = [f"{i % 3}:{i % 60:02}:{7 * i % 60:02}" for i in range(120)]
+    with pytest.warns(DataWarning, match="column 't': times of 0 to 2 hours were read by their hour alone"):
+        tb.fit({"t": durations, "y": labels}, label="y", column_weights=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for times in (
+            [f"{i % 24}:{i % 60:02}" for i in range(120)],
+            [f"{8 + i % 3}:{i % 4 * 15:02}" for i in range(120)],
+        ):
+            tb.fit({"t": times, "y": labels}, label="y", column_weights=None)
+        tb.fit({"t": durations, "y": labels}, label="y", families={"t": "date"}, column_weights=None)

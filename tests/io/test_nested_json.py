@@ -16,6 +16,7 @@ import tallybayes as tb
 from command_line import fine, tally
 from pets import file_with
 from tallybayes.doubts import collect_doubts
+from tallybayes.errors import DataError, DataWarning
 from tallybayes.tables.nested_values import DEPTH, divide_objects, path_name
 from tallybayes.tables.table import to_table
 
@@ -207,3 +208,20 @@ def test_values_of_another_shape_are_said(tmp_path):
     doubts = {one.column: one.text for one in tb.read(tmp_path / "a.jsonl").head().doubts}
     assert "20 values are not an object like the others, such as 'none'" in doubts["m"]
     assert "15 values are not a list like the others, such as 'a'" in doubts["t"]
+
+
+@pytest.mark.parametrize(("other", "shape"), [([1, 2], "a list"), ({"a": 2}, "an object")])
+def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, other, shape):
+    rows = [
+        json.dumps({"x": "wifi" if i == 61 else other if i % 2 or shape == "a list" else {"b": 1}, "y": "ab"[i % 2]})
+        for i in range(80)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    with (
+        pytest.raises(DataError, match=f"line 62, column 'x': expected {shape}, as in other rows, got 'wifi'"),
+        collect_doubts(),
+    ):
+        tb.fit(path, label="y")
+    with pytest.warns(DataWarning, match="1 value is not"):
+        assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {"a": 40, "b": 40}

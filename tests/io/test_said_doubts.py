@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import DataWarning, FileError
+from tallybayes.errors import DataError, DataWarning
 
 
 def write(path, lines):
@@ -81,7 +81,7 @@ def test_a_cell_of_another_shape_in_json_says_what_helps(tmp_path):
     path = write(tmp_path / "a.jsonl", (json.dumps({"x": x, "y": i % 2}) for i, x in enumerate(cells)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(FileError, match=r"(?s)Expected ARRAY.*hint: skip_bad=True"):
+        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected a list.*hint: skip_bad=True"):
             tb.fit(path, label="y")
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {0: 50, 1: 50}
         assert tb.fit(path, label="y", ignore=["x"]).class_counts == {0: 50, 1: 50}
@@ -110,3 +110,52 @@ def test_a_header_repeated_among_the_rows_is_said_and_a_class_of_that_name_is_no
     assert doubts_of(path) == ["1 row with the name of the column as label: a header is repeated among the rows"]
     spam = [f"{i % 5},{'y' if i % 7 < 3 else 'no'}" for i in range(60)]
     assert doubts_of(write(tmp_path / "b.csv", ["x,y", *spam])) == []
+
+
+def test_a_long_cell_among_numbers_is_said_once(tmp_path):
+    address = "https://example.org/photographs/of/players/158023.png"
+    path = write(tmp_path / "a.csv", ["age,y", *(f"{20 + i % 9},{'ab'[i % 2]}" for i in range(99)), f"{address},a"])
+    (text,) = doubts_of(path)
+    assert text.startswith("1 cell is not a number and was treated as missing: 'https://example.org")
+
+
+def test_the_hint_about_a_repeated_header_leaves_it_out(tmp_path):
+    header = "age,the label"
+    rows = [f"{i % 50},{'ab'[i % 2]}" for i in range(200)]
+    path = write(tmp_path / "a.csv", [header, *rows, header, *rows])
+    with pytest.warns(DataWarning):
+        model = tb.fit(path, label="the label")
+    (doubt,) = (one for one in model.doubts if "header" in one.text)
+    assert doubt.hint == """missing=["the label"] (--missing 'the label') leaves them out"""
+    with pytest.warns(DataWarning):
+        model = tb.fit(tb.read(path, missing=["the label"]), label="the label")
+    assert list(model.classes) == ["a", "b"]
+
+
+@pytest.mark.parametrize("first", ["5.1,3.5,1.4,p", "39,77516,13,p", "-3,a,b,p", "1,0,0,p"])
+def test_a_first_line_of_data_is_said(tmp_path, first):
+    rows = [f"{i % 7},{i % 5}.5,{i % 3},{'pq'[i % 2]}" for i in range(60)]
+    path = write(tmp_path / "a.csv", [first, *rows])
+    with pytest.warns(DataWarning, match=r"names of columns that are numbers, such as '.*(.|\n)*--no-header"):
+        tb.fit(path, label="p")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tb.fit(tb.read(path, header=False), label="x3", ignore=["x0", "x1", "x2"])
+    assert sum(model.class_counts.values()) == 61
+
+
+@pytest.mark.parametrize("first", ["town,2022,2023,y", "0,1,2,y", "350.5,351.5,352.5,y", "2,x,y,z", "a,b,c,0"])
+def test_names_that_are_numbers_in_order_are_names(tmp_path, first):
+    rows = [f"{i % 7},{i % 5}.5,{i % 3},{'pq'[i % 2]}" for i in range(60)]
+    path = write(tmp_path / "a.csv", [first, *rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.fit(path, label=first.split(",")[-1])
+
+
+def test_a_class_of_a_single_row_among_large_ones_is_said(tmp_path):
+    rows = [f"{i % 7},{'pq'[i % 2]}" for i in range(60)]
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["x,y", *rows, "3,7"]))
+    assert text == "the class '7' has a single row, every other at least 30"
+    assert doubts_of(write(tmp_path / "b.csv", ["x,y", *rows, "3,r", "3,r"])) == []
+    assert doubts_of(write(tmp_path / "c.csv", ["x,y", *rows[:30], "3,r"])) == []

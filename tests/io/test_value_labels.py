@@ -1,17 +1,17 @@
 """Labels of values and values declared missing, as SPSS and Stata keep them."""
 
+import warnings
+
 import pandas as pd
 import pyreadstat
 import pytest
 
 import tallybayes as tb
-from tallybayes.doubts import collect_doubts
 
 
 def columns_of(path, **options):
-    with collect_doubts() as found:
-        head = tb.read(path, **options).head()
-    return {name: raw.to_pylist() for name, raw in head.columns.items()}, [one.text for one in found]
+    head = tb.read(path, **options).head()
+    return {name: raw.to_pylist() for name, raw in head.columns.items()}, [one.text for one in head.doubts]
 
 
 def written(path, frame, labels, **more):
@@ -65,3 +65,53 @@ def test_missing_values_with_letters_in_stata_are_missing(tmp_path):
     frame = {"age": [20.0, "a", "b", 44.0]}
     path = written(tmp_path / "a.dta", frame, {"age": {"a": "refused"}}, missing_user_values={"age": ["a", "b"]})
     assert columns_of(path)[0]["age"] == [20, None, None, 44]
+
+
+SURVEY = {
+    "trust": [i % 11 for i in range(110)],
+    "region": [1 + i % 2 if i % 11 else 3 for i in range(110)],
+    "vote": [["A", "B"][i % 11 > 5] for i in range(110)],
+}
+SURVEY_LABELS = {"trust": {0: "none", 10: "full"}, "region": {1: "north", 2: "south"}}
+
+unchecked = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
+
+
+@pytest.fixture
+def survey(tmp_path):
+    return written(tmp_path / "all.sav", SURVEY, SURVEY_LABELS)
+
+
+@unchecked
+def test_labels_of_some_values_are_in_the_schema(survey, tmp_path):
+    model = tb.fit(survey, label="vote", column_weights=None)
+    assert model.schema.columns["trust"].reason == "integers, 11 distinct values; 0 is none, 10 is full"
+    model.save(tmp_path / "a.tally")
+    assert tb.load(tmp_path / "a.tally").schema.columns["trust"].reason.endswith("; 0 is none, 10 is full")
+
+
+@unchecked
+@pytest.mark.parametrize("rows", [[0, 10], [5], [0, 11, 22], [*range(40)]])
+@pytest.mark.parametrize("families", [{}, {"trust": "categorical"}, {"region": "histogram"}])
+def test_a_row_is_read_alike_whichever_other_rows_are_in_its_file(survey, tmp_path, rows, families):
+    model = tb.fit(survey, label="vote", column_weights=None, families=families)
+    part = {name: [values[row] for row in rows] for name, values in SURVEY.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = model.predict_proba(written(tmp_path / "some.sav", part, SURVEY_LABELS))
+    assert (found == model.predict_proba(survey)[rows]).all()
+
+
+@unchecked
+def test_labels_are_read_as_categories_and_values_as_numbers_where_the_user_says_so(survey):
+    model = tb.fit(survey, label="vote", column_weights=None, families={"trust": "categorical", "region": "histogram"})
+    assert not [one for one in model.doubts if one.column in ("trust", "region")]
+    assert {"none", "full", "1", "9"} <= set(model.describe("trust", all=True).to_frame()["value"])
+    assert model.schema.columns["region"].reader.is_whole
+
+
+@unchecked
+def test_a_label_has_the_names_of_its_values(survey):
+    model = tb.fit(survey, label="trust", column_weights=None)
+    assert {"none", "full", "1"} <= set(model.classes)
+    assert not [one for one in model.doubts if one.column == "trust"]

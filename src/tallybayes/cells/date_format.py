@@ -289,6 +289,8 @@ def order_of(texts: Mapping[str, int]) -> DateOrder | None:
         if match is None or match["a"] == match["b"]:
             continue
         a, b = int(match["a"]), int(match["b"])
+        if not 1 <= min(a, b) <= 12 or max(a, b) > 31:  # no date, such as the version 1.0.19
+            continue
         vote = n * ((a > 12) - (b > 12))
         if match["sep"] == ".":
             point_votes, n_points = point_votes + vote, n_points + n

@@ -21,8 +21,8 @@ from tallybayes.errors import shorten
 __all__ = ["NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
 
 _LISTED = 5  # words that are shown
-_KEPT = 100  # words that a format remembers, of at most so many characters
-_LENGTH = 40
+_KEPT, _LONGEST = 100, 200  # words that a format remembers, of at most so many characters
+_LENGTH = 40  # characters that are shown, and that a word may have which is information
 _PLACES = 10  # columns whose first such cell is looked up in the file: it is read from its start for each
 _SOME, _SOME_CELLS = 0.05, 20  # share and number of different numbers among text from which on they are said
 _FREQUENT, _FREQUENT_CELLS = 0.03, 24  # share and number of cells from which a word among numbers is information
@@ -63,7 +63,7 @@ class NumberReading:
         """The format to read the column with, with its words; None if its cells can be cast as they are."""
         if self.is_plain and not self.words:
             return None
-        known = [word for word in self.words if len(word) <= _LENGTH][:_KEPT]
+        known = [word for word in self.words if len(word) <= _LONGEST][:_KEPT]
         return replace(self.format, words=tuple(known))
 
     @property

@@ -11,6 +11,7 @@ are odd, and missing.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ ANY_UNIT = rf"(?:(?i:{FACTOR_WORD}|[km]|(?:{_UNITS})s?))? ?(?:{CURRENCY})?"  # b
 _WORD = r"[\pL%\x{b0}\x{b5}\x{2030}][\pL/%\x{b0}\x{b2}\x{b3}\x{b7}]{0,14}(?: \pL+){0,2}\.?"
 # What stands behind the digits, in parts. A letter of a unit (5 kg) is first taken for a factor: see `_Marks.of`.
 AFTER = rf"(?P<gap> ?)(?P<factor>(?:{FACTOR})?)(?P<space> ?)(?P<after>(?:{CURRENCY}|{_WORD})?)"
+_MASK = "x{2,}"  # digits that were made illegible: 860xx is no number
 _ODD, _MANY = 0.02, 20  # the share of numbers that an odd unit has at most, or one of 20
 _NAMES = ("before", "gap", "factor", "space", "after")
 _BETWEEN = "\x1f"
@@ -118,7 +120,7 @@ def find_units(parts: Any) -> Units:
     n_without = by_unit.pop("", 0)
     odd = {unit for unit, n in by_unit.items() if _is_rare(n, len(joined))}
     known = {unit: n for unit, n in by_unit.items() if unit not in odd and _matches(unit, ANY_UNIT)}
-    if len(by_unit) == 1 and not n_without:
+    if len(by_unit) == 1 and not n_without and not re.fullmatch(_MASK, next(iter(by_unit))):
         known = dict(by_unit)
     odd = odd if known or n_without else set()
     unit = next(iter(known)) if len(known) == 1 else ""

@@ -26,7 +26,7 @@ from tallybayes.cells.date_format import (
     short_year,
 )
 from tallybayes.columns.column_spec import ColumnSpec, Origin, Status
-from tallybayes.columns.readers.date_cells import NO_DATE, parse_cell, read_dates
+from tallybayes.columns.readers.date_cells import NO_DATE, DateCells, parse_cell, read_dates
 from tallybayes.columns.readers.date_reader import (
     PART_CATEGORIES,
     DatePartReader,
@@ -60,6 +60,8 @@ _SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its o
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
 _FEW_DATES = 5  # that can be read both ways, below which their distances are chance
+_MANY_TIMES, _FEW_HOURS = 20, 6  # different times alone, and of how many hours they may be durations
+_MANY_DATES, _MANY_DAYS = 20, 6  # different dates, all of the first twelve days by chance: once in 1e8
 _CLOSER = 4  # times: days of a month read as months are some 30 times as far apart, fewer if there are several months
 _MAGNITUDES = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # seconds until the year 5138, and so on
 _TIMES = (datetime.date, datetime.time, np.datetime64)  # a datetime is a date
@@ -91,6 +93,8 @@ def infer_date_parts(
         unread = UnreadDates()
         unread.add(name, raw, cells)
         unread.tell()
+    elif used == ["hour"] and not all_parts and dates.origin is not Origin.SPECIFIED:
+        _doubt_durations(name, cells)
     dates = replace(dates, reader=DateReader(form))
     specs = {name: dates if used else dates.without_family(Status.SAME_DATE, f"{dates.reason}, all the same")}
     for part in used:
@@ -101,6 +105,15 @@ def infer_date_parts(
         reader = DatePartReader(DatePart(name, part), values)
         specs[own_name] = ColumnSpec(own_name, family, f"{_REASONS[part]} of {name}", reader)
     return specs
+
+
+def _doubt_durations(name: str, cells: DateCells) -> None:
+    """Say it if times alone, most of them different, are of so few hours that they may be durations."""
+    times = np.unique(cells.micros[cells.is_time])
+    hours = np.unique(times * 24 // DAY)
+    if len(times) >= _MANY_TIMES and len(hours) <= _FEW_HOURS:
+        text = f"times of {int(hours[0])} to {int(hours[-1])} hours were read by their hour alone; minutes are dropped"
+        doubt("dates", text, column=name, hint="if they are durations: write them as numbers, such as minutes")
 
 
 def _family(part: str, numeric: Family) -> Family:
@@ -169,7 +182,7 @@ def check_order(table: Table, schema: Schema) -> None:
 
     Those of a model that has seen neither order (2024-12-31), and those in which every date can be read both ways but
     which lie much closer together the other way, as 03/01/2024 to 03/12/2024 do: twelve days, or the third of twelve
-    months.
+    months; or which are many and of many months, and none of them is after the twelfth. Of a few dates nobody can tell.
     """
     for name, spec in schema.columns.items():
         form = spec.reader.dates
@@ -187,13 +200,24 @@ def check_order(table: Table, schema: Schema) -> None:
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
-    """Say it if dates that can be read both ways lie much closer together the other way."""
+    """Say it if dates that can be read both ways lie much closer together the other way, or are too many for chance."""
     here, swapped = _span(texts, form), _span(texts, replace(form, day_first=not form.day_first))
+    first, other = ("day", "month") if form.day_first else ("month", "day")
     if swapped * _CLOSER <= here:
-        first, other = ("day", "month") if form.day_first else ("month", "day")
-        text = f"{texts[0]!r} was read with the {first} first, as when the model was fitted"
-        hint = f"with the {other} first these dates would lie within {swapped + 1:,} days instead of {here + 1:,}"
-        doubt("dates", text, column=name, hint=f"{hint}: check them, and write them as those of the model")
+        why = f"with the {other} first these dates would lie within {swapped + 1:,} days instead of {here + 1:,}"
+    elif len(texts) >= _MANY_DATES and _fewest_days_or_months(texts, form) >= _MANY_DAYS:
+        why = f"none of {len(texts):,} dates is after the twelfth, so that all can be read with the {other} first"
+    else:
+        return
+    text = f"{texts[0]!r} was read with the {first} first, as when the model was fitted"
+    doubt("dates", text, column=name, hint=f"{why}: check them, and write them as those of the model")
+
+
+def _fewest_days_or_months(texts: Sequence[str], form: DateFormat) -> int:
+    """How many different days of the month, or months of the year, dates have: the smaller number."""
+    days = read_dates(list(texts), form).micros.view("M8[us]").astype("M8[D]")
+    months = days.astype("M8[M]")
+    return min(len(np.unique(days - months)), len(np.unique(months.astype(int) % 12)))
 
 
 def _span(texts: Iterable[str], form: DateFormat) -> int:

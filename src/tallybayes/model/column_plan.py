@@ -165,6 +165,8 @@ class _ColumnPlan:
             return ColumnSpec.unused(name, Status.ROW_ORIGIN)
         reading = self._head.readings.get(name)
         proposed = self._inference.propose(name, self._head.columns[name], reading)
+        if name in self._head.remarks:
+            proposed = replace(proposed, reason=f"{proposed.reason}; {self._head.remarks[name]}")
         if self._head.holds_documents:
             if proposed.reader.dates is not None:
                 return ColumnSpec.unused(name, Status.MAIL_DATE, f"date of a mail; --as {name}=date uses it")

@@ -23,7 +23,7 @@ from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.joint_columns import doubt_incomplete_rows
-from tallybayes.model.label_plan import doubt_classes, doubt_repeated_header
+from tallybayes.model.label_plan import doubt_classes, doubt_few_rows
 from tallybayes.model.model import Change, Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
@@ -146,7 +146,7 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
     check_value(model, label, source)
     doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
-    doubt_repeated_header(model.class_counts, label)
+    doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)
     return _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
 

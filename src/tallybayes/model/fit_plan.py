@@ -101,7 +101,11 @@ class Plan:
         label, sample_weight = _names(label, sample_weight, known, source.head())
         if known is None and settings.infer == "data":
             source.missing = find_sign_values(source.head(), source.missing, label)
-        tell_doubts(source.head().doubts)
+        settled = {*(columns["families"] or ()), *(columns["ignore"] or ())}
+        of_label = ("missing words", "categories")  # said of values that would be read as numbers: labels are not
+        label_name = label_column(label, source.head().columns)[0]
+        about = (one for one in source.head().doubts if one.column not in settled)
+        tell_doubts(one for one in about if one.column != label_name or one.kind not in of_label)
         if base is not None and known is base.schema:
             columns["schema"] = _of_columns(known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)

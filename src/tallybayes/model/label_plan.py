@@ -7,6 +7,7 @@ of it would be large and useless, so it is refused.
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,13 +28,14 @@ from tallybayes.formatting import rows_of, shown
 from tallybayes.tables.source import BadRows, Source, Stream, TableSource
 from tallybayes.tables.table import Raw, raw_column
 
-__all__ = ["doubt_classes", "doubt_repeated_header", "label_notes", "plan_label"]
+__all__ = ["doubt_classes", "doubt_few_rows", "label_notes", "plan_label"]
 
 _MANY_CLASSES = 100  # most with one row: not classes
 _MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
 _READ_AS = "labels were read in the form of the others"  # how the note about them begins
 _NO_LABELS = {"", "na", "n/a", "nan", "null", "#n/a", "#null!"}  # none, - and ? may be classes
 _FEW_HEADERS = 0.02  # share of the rows up to which they are headers, and no class with the name of the label
+_MANY_ROWS = 20  # of every other class, beside one that has a single row
 _EXAMPLES = 3  # groups of similar labels that are shown
 
 
@@ -149,15 +151,24 @@ def doubt_classes(
         doubt("labels", text, column=column, hint=hint)
 
 
-def doubt_repeated_header(class_counts: Mapping[Any, float], label: Any) -> None:
-    """Say that a few rows have the name of the label as their label: a header that is repeated among the rows."""
-    n, total = class_counts.get(label, 0) if isinstance(label, str) else 0, sum(class_counts.values())
+def doubt_few_rows(class_counts: Mapping[Any, float], label: Any) -> None:
+    """Say which classes are most likely rows that are none: a header repeated among the rows, a row that is shifted.
+
+    The first has the name of the label as its label; the second is alone in its class, and all others have many rows.
+    """
+    column = label if isinstance(label, str) else None
+    n, total = class_counts.get(column, 0) if column is not None else 0, sum(class_counts.values())
     if 0 < n <= _FEW_HEADERS * total:
         text = f"{rows_of(n)} with the name of the column as label: a header is repeated among the rows"
-        hint = (
-            "take these lines out: comment= (--comment) leaves out lines that begin with a text, such as the first name"
-        )
-        doubt("rows", text, column=label, hint=hint)
+        hint = f'missing=["{column}"] (--missing {shlex.quote(str(column))}) leaves them out'
+        doubt("rows", text, column=column, hint=hint)
+        return
+    single = [key for key, rows in class_counts.items() if rows == 1]
+    others = [rows for rows in class_counts.values() if rows > 1]
+    if len(single) == 1 and len(others) > 1 and min(others) >= _MANY_ROWS:
+        text = f"the class {single[0]!r} has a single row, every other at least {min(others):,}"
+        hint = "if it is a mistake, such as a row whose cells are shifted: mend the row, or take it out of the data"
+        doubt("labels", text, column=column, hint=hint)
 
 
 def label_notes(

@@ -63,10 +63,9 @@ class Table:
     kept: the cells as they are in the file, if they are to be written again.
     matrix: the columns side by side, if a few rows were given like that.
     readings: how columns of text were read as numbers, of the first rows of a file.
-    missing_words: of the first rows of a file of text, how many cells of a column were each of the usual words for
-    missing values.
-    texts: of the first rows of a file of text, the cells of columns that hold numbers or booleans, as they are written.
-    doubts: of the first rows of a file, to be told when a model is fitted to it.
+    missing_words: of the first rows of a file of text, how many cells of a column were which words for missing values.
+    texts: of the first rows of a file, the cells of columns that hold numbers or booleans, as they are written.
+    doubts, remarks: of a file, what to tell when a model is fitted to it, and what to add to the reasons of columns.
     elsewhere: of the first rows of files, the columns that have values of other rows, because these have none.
     nested: columns of records as they were, before they were divided into columns (`tables/nested_values.py`).
     """
@@ -80,6 +79,7 @@ class Table:
     readings: Mapping[str, NumberReading] = field(default_factory=dict)
     missing_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     texts: Mapping[str, Raw] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
     elsewhere: frozenset[str] = frozenset()
     doubts: Sequence[Doubt] = ()
     nested: Mapping[str, Raw] = field(default_factory=dict)

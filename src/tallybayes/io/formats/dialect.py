@@ -26,6 +26,7 @@ _NONE = "none"  # the word for no quote, and for no comments
 DELIMITERS = ",;\t|"
 _NAMED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _MARK = "#"
+_RISING, _FALLING = 3, 10  # numbers in order, from which on they are names though they have decimals
 _LARGEST_CELL = 2**31 - 1  # characters; the csv module's own limit is 128 kB a cell, and one for the whole process
 
 
@@ -114,12 +115,32 @@ def header_names(cells: Sequence[str], line: int) -> tuple[list[str], list[Doubt
         hint = "rename them in the file; if the first line is data: header=False (--no-header)"
         text = f"line {line}: column names that repeat were numbered: {shorten(renamed, 200)}"
         doubts.append(Doubt("file", text, hint=hint))
+    if (example := _number_of_data(written)) is not None:
+        text = f"line {line}: names of columns that are numbers, such as {example!r}: it may be data"
+        doubts.append(Doubt("file", text, hint="if it is: header=False (--no-header), columns are x0, x1, ..."))
     unnamed = [new for new, old in zip(names, written, strict=True) if not old]
     if unnamed and (len(unnamed) > 1 or unnamed[0] != names[0]):  # a first column without a name numbers the rows
         hint = "if this line is a title and the names come later: skip_lines= (--skip-lines)"
         text = f"line {line}: columns without a name: {shorten(unnamed, 200)}"
         doubts.append(Doubt("file", text, hint=hint))
     return names, doubts
+
+
+def _number_of_data(names: Sequence[str]) -> str | None:
+    """A number among names that would be none; years, numbers of columns and wavelengths are names, and in order.
+
+    >>> _number_of_data(["5.1", "3.5", "1.4", "setosa"]), _number_of_data(["39", "State-gov", "77516", "13"])
+    ('5.1', '39')
+    >>> _number_of_data(["town", "2023", "2024"]), _number_of_data(["350.5", "351.5", "352.5", "kind"])
+    (None, None)
+    """
+    numbers = [name for name in names if re.fullmatch(r"[+-]?\d+(?:\.\d+)?", name)]
+    values = list(map(float, numbers))
+    rising = sorted(set(values))
+    unusual = [name for name in numbers if not name.isdigit()]
+    if values in (rising, rising[::-1]) and (not unusual or len(values) >= (_RISING if values == rising else _FALLING)):
+        return None
+    return next(iter(unusual or numbers), None)
 
 
 def text_lines(text: str) -> list[str]:

@@ -185,10 +185,24 @@ class Json(DuckDBFormat):
         if self.in_lines:
             with self.file.opened() as file:
                 for line, content in _lines(file):
-                    if _object(content) is None:
+                    if (row := _object(content)) is None:
                         return self._no_object(line, content)
+                    if (name := self._other_shape(row)) is not None:
+                        shape = "an object" if self._type(name).startswith("MAP") else "a list"
+                        expected = f"{shape}, as in other rows"
+                        return DataError(
+                            expected, got=row[name], column=name, file=self.name, line=line, hint=_OTHER_SHAPE
+                        )
         hint = _OTHER_SHAPE if "JSON transform error" in str(error) and "but got" in str(error) else None
         return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name, hint=hint)
+
+    def _other_shape(self, row: Mapping[str, Any]) -> str | None:
+        """The first column that is read as lists or bags and of which a row has something else."""
+        for name, path in self._paths.items():
+            kind = {"[]": list, "E)": dict}.get(self._type(name)[-2:])
+            if len(path) == 1 and kind is not None and not isinstance(row.get(name), (kind, type(None))):
+                return name
+        return None
 
     def _no_object(self, line: int, content: bytes) -> DataError:
         text = content.decode("utf-8", errors="replace").strip()

@@ -1,27 +1,31 @@
 """Files of SAS (.sas7bdat, .xpt), Stata (.dta) and SPSS (.sav, .zsav, .por), read by pyreadstat.
 
-Where the values of a column have labels in the file (1 is "never", 2 is "sometimes"), the labels are read; values
-without one stay among them if they are few. Where only some values have one, as at the ends of a scale, the values are
-kept; labels that say so ("refused") make their values missing. Values declared missing, and empty texts, are missing.
-The rows are copied to an Arrow file first, so that memory does not grow with their number.
+Where the values of a column have labels in the file (1 is "never", 2 is "sometimes"), its cells can be read in two
+ways: as the labels, and as the values, of which those are missing whose labels say so ("refused"). A model that knows
+numbers reads the values, one that knows categories the labels and the values that have none, whichever rows a file has.
+The first rows, by which a model is fitted, show the labels if nearly all cells have one, and the values otherwise, as
+of a scale whose ends have labels. Values declared missing, and empty texts, are missing. The rows are copied to an
+Arrow file first, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.doubts import Doubt
+from tallybayes.doubts import Doubt, as_family
 from tallybayes.errors import Described, FileError, TallyError, shorten
 from tallybayes.io.formats.file_format import ReadOptions, import_reader
 from tallybayes.io.formats.input_file import InputFile, temporary_copy, without_compression_suffix
 from tallybayes.io.formats.relation import ArrowFile
 from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.table import Table
 
 __all__ = ["StatisticsFile", "statistics_kind"]
 
@@ -32,7 +36,8 @@ _MISSING = re.compile(  # what is written as the label of a value that is none
     r"ne sait pas|no sabe|no contesta|ns/nc)\b.*",
     re.IGNORECASE,
 )
-_SHOWN = 3  # labels in a message
+_SHOWN, _KEPT = 3, 20  # labels in a message, and in the reason of a column
+_LABELS = "\0labels"  # behind the name of a column in the copy
 _ROWS = 20_000  # rows that are converted at once
 _READERS = {  # the function of pyreadstat, and the format that it reads
     ".sas7bdat": ("read_sas7bdat", "sas"),
@@ -82,7 +87,35 @@ class StatisticsFile(ArrowFile):
             got = Described(f"one that cannot be read ({shorten(str(error))})")
             raise FileError(f"a complete {_READERS[ending][1]} file", got=got, file=file.name) from error
         super().__init__(copy, options)
-        self.size, self.doubts = file.size, reader.doubts
+        self.size, self._remarks = file.size, reader.remarks
+        self._doubts = [replace(one, text=f"{file.name}: {one.text}") for one in reader.doubts]
+        self._labels = {name: self.expressions.pop(name + _LABELS) for name in reader.labelled}
+        for name in reader.labelled:
+            del self._originals[name + _LABELS]
+        shown = {name: self._labels[name] for name in reader.labelled if name not in self._remarks}
+        self._originals |= {name: expression for name, (expression, _) in shown.items()}
+        self._values, self._first = self.expressions, self.expressions | shown
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows: labels where nearly all cells have one, values otherwise, and then their labels as texts."""
+        self.expressions = self._values | self._labels
+        texts = super().head(n, skip_bad=skip_bad).columns
+        self.expressions = self._first
+        table = super().head(n, skip_bad=skip_bad)
+        texts = {name: texts[name] for name in self._remarks}
+        return replace(table, texts=texts, remarks=self._remarks, doubts=self._doubts)
+
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """As the first rows are."""
+        self.expressions = self._first
+        return super().some(names, n, skip_bad=skip_bad)
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """The wanted columns: values where numbers are wanted, labels otherwise."""
+        kinds = dict.fromkeys(self._first) if wanted is None else wanted
+        labels = {name: label for name, label in self._labels.items() if kinds.get(name) is None}
+        self.expressions = self._values | labels
+        return super().tables(wanted, keep=keep, bad=bad)
 
 
 class _Reader:
@@ -95,6 +128,8 @@ class _Reader:
         self._read, self._file, self._may_miss = read, file, may_miss
         self._more = {} if encoding is None else {"encoding": encoding}
         self.doubts: list[Doubt] = []
+        self.labelled: list[str] = []  # columns some of whose values have a label
+        self.remarks: dict[str, str] = {}  # the labels of those that are shown as values
 
     def as_arrow(self) -> str:
         """The path of a copy of the rows as an Arrow file."""
@@ -107,45 +142,51 @@ class _Reader:
                 if name in labels:
                     counts[name].update(cell for cell in cells if cell is not None)
                 types[name] = _wider(types[name], pa.array(cells).type)
-        applied = {name: self._meaning(name, labels[name], counts[name]) for name in labels}
+        missing = {name: self._look_at(name, labels[name], counts[name]) for name in labels}
         self.doubts.sort(key=str)
-        are_texts = {name for name, values in applied.items() if any(values.values())}
-        schema = pa.schema([(name, pa.string() if name in are_texts else kind) for name, kind in types.items()])
+        texts = [(name + _LABELS, pa.string()) for name in self.labelled]
+        schema = pa.schema([*types.items(), *texts])
         path = temporary_copy(())
         with pa.OSFile(path, "wb") as target, pa.ipc.new_file(target, schema) as writer:
             for columns in self._chunks():
-                for name, values in applied.items():
-                    columns[name] = [values.get(cell, cell) for cell in columns[name]]
+                for name in self.labelled:
+                    columns[name + _LABELS] = [_label(cell, labels[name]) for cell in columns[name]]
+                    columns[name] = [None if cell in missing[name] else cell for cell in columns[name]]
                 arrays = [pa.array(columns[field.name], field.type) for field in schema]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
         return path
 
-    def _meaning(self, name: str, labels: dict[Any, Any], counts: Counter[Any]) -> dict[Any, str | None]:
-        """What the values of a column are read as, where not as themselves; doubts about it are kept."""
+    def _look_at(self, name: str, labels: dict[Any, Any], counts: Counter[Any]) -> set[Any]:
+        """Which values of a column are missing among numbers; what its labels are, and doubts, are kept."""
         labelled = {value: str(labels[value]) for value in counts if value in labels}
         others = [value for value in counts if value not in labels]
         if not labelled:
-            return {}
+            return set()
+        self.labelled.append(name)
+        missing = {value for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
         if sum(counts[value] for value in labelled) >= _LABELLED * counts.total():
             if others:
-                text = f"column {name!r}: {len(others)} of {len(counts)} values have no label, and are read as they are"
+                text = f"{len(others)} of {len(counts)} values have no label, and are read as they are"
                 shown = ", ".join(map(str, sorted(others, key=str)[:_SHOWN]))
-                self.doubts.append(Doubt("odd cells", f"{text}: {shown}"))
-            return {**{value: str(value) for value in others}, **labelled}
-        missing = {value: text for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
+                hint = f"{as_family(name, 'histogram')} reads the values instead"
+                self.doubts.append(Doubt("categories", f"{text}: {shown}", name, hint))
+            return missing
         if missing:
             values = ", ".join(
-                f"{value} ({text}, {counts[value]:,} time{'s' * (counts[value] > 1)})"
-                for value, text in missing.items()
+                f"{value} ({labelled[value]}, {counts[value]:,} time{'s' * (counts[value] > 1)})"
+                for value in sorted(missing, key=str)
             )
-            text = f"column {name!r}: values whose labels say so are missing: {values}"
+            text = f"values whose labels say so are missing: {values}"
             hint = 'missing_only=["NA"] (--missing-only NA) reads the values'
-            self.doubts.append(Doubt("missing words", text, hint=hint))
-        if rest := [f"{value} is {text}" for value, text in labelled.items() if value not in missing]:
-            shown = ", ".join(rest[:_SHOWN]) + (", ..." if len(rest) > _SHOWN else "")
-            text = f"column {name!r}: {len(rest)} of {len(counts)} values have labels ({shown}); the values are read"
-            self.doubts.append(Doubt("odd cells", text, hint="give every value a label to read the labels"))
-        return dict.fromkeys(missing)
+            self.doubts.append(Doubt("missing words", text, name, hint))
+        every = {value: f"{value} is {text}" for value, text in sorted(labelled.items(), key=_by_value)}
+        self.remarks[name] = _listed(list(every.values()), _KEPT)
+        if rest := [text for value, text in every.items() if value not in missing]:
+            shown = _listed(rest, _SHOWN)
+            text = f"{len(rest)} of {len(counts)} values have labels ({shown}); the values are read"
+            hint = f"{as_family(name, 'categorical')} reads the labels"
+            self.doubts.append(Doubt("categories", text, name, hint))
+        return missing
 
     def _chunks(self) -> Iterator[dict[str, list[Any]]]:
         """The cells of some rows by column; None where they are missing."""
@@ -167,6 +208,22 @@ def _cell(cell: Any) -> Any:
     if is_missing(cell) or cell == "":
         return None
     return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2.0**53 else cell
+
+
+def _by_value(label: tuple[Any, str]) -> tuple[bool, Any]:
+    """To sort labels by their values, numbers before texts."""
+    value, _ = label
+    return (True, str(value)) if isinstance(value, str) else (False, value)
+
+
+def _listed(texts: Sequence[str], n: int) -> str:
+    """The first n texts."""
+    return ", ".join(texts[:n]) + (", ..." if len(texts) > n else "")
+
+
+def _label(cell: Any, labels: Mapping[Any, Any]) -> str | None:
+    """The label of a value; the value itself where it has none."""
+    return None if cell is None else str(labels.get(cell, cell))
 
 
 def _wider(one: Any, other: Any) -> Any:
