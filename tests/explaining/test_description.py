@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from command_line import fine, table, tally
-from tallybayes.errors import ParameterError
+from tallybayes.errors import DataError, ParameterError
 
 MANY = 60
 
@@ -138,3 +138,12 @@ def test_a_text_without_any_token_has_nothing_to_list():
     model = tb.fit(rows, label="y", families={"text": "text"}, smoothing=1, column_weights=None)
     assert not model.describe().cut
     assert not model.describe("text", all=True).columns["text"]
+
+
+def test_more_rows_than_fit_into_memory_are_not_listed(monkeypatch):
+    monkeypatch.setattr("tallybayes.explaining.description._MOST_LISTED", 7)
+    rows = {"text": ["one two three", "four"], "y": ["a", "b"]}
+    model = tb.fit(rows, "y", families={"text": "text:counts,ngrams=1"})
+    with pytest.raises(DataError, match="at most 7 rows of tokens and classes to list, got 4 tokens with 2 classes"):
+        model.describe(all=True)
+    assert model.describe().columns

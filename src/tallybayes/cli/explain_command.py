@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallybayes.cli.messages import note_bad_rows, print_result
 from tallybayes.cli.model_file_options import find_class, learned_model
-from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, option
+from tallybayes.cli.shared_options import DATA, JSON, MODEL, Reading, flag, option
 from tallybayes.formatting import DECIBANS, printable, shown, signed
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def explain(
     row: list[int] | None = option("N", "A row number, from 0 (repeatable)."),
     n: int = option("N", "Explain the first N rows, if --row is not given.", 5, "-n"),
     top: int | None = option("N", "Show the N columns, and words, with the largest evidence; the others as one line."),
+    all: bool = flag("--all", help="Show every word and tag, not only the ten with the largest evidence."),
     units: str = option("UNIT", "decibans or log-odds (natural logarithm).", "decibans"),
     positive: str | None = option("CLASS", "Evidence for this class. [the answer]"),
     against: str | None = option("CLASS", "Evidence against this class. [the runner-up]"),
@@ -36,12 +37,13 @@ def explain(
     """Explain a prediction: the evidence of every column.
 
     The prior, the evidence of each column for one class against another, and the sum of these. Ten decibans are a
-    factor of ten in the odds. For a text, the words with the strongest evidence follow; on a terminal they are
-    highlighted in the text. The last line names the smallest set of columns (or words of a text) whose absence would
-    change the answer.
+    factor of ten in the odds. For a text, tags or a list, the tokens with the strongest evidence follow, and what
+    absent ones add; on a terminal words are highlighted in the text. The last line names the smallest set of columns
+    (or words of a text) whose absence would change the answer.
 
         tally explain films.tally new.csv --row 3
         tally explain films.tally new.csv --top 5      # the five columns with the largest evidence
+        tally explain spam.tally new.csv --all         # every word
     """
     from tallybayes.errors import ParameterError
 
@@ -49,6 +51,8 @@ def explain(
         raise ParameterError("--units decibans or log-odds", got=units)
     if top is not None and top < 0:
         raise ParameterError("--top to be at least 0", got=top)
+    if all and top is not None:
+        raise ParameterError("--top or --all, not both", got=top)
     loaded = learned_model(model)
     names = [None if text is None else find_class(loaded.classes, text) for text in (positive, against)]
     if positive is not None and positive == against:
@@ -64,7 +68,7 @@ def explain(
         print_result([{"row": number, **explanation.to_dict(top=top)} for number, explanation in explanations.items()])
         return
     for i, (number, explanation) in enumerate(explanations.items()):
-        print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units, top=top)}")
+        print_result(f"{chr(10) if i else ''}row {number}: {explanation.shown(*names, units=units, top=top, all=all)}")
         if len(loaded.classes) > 1:
             print_result(chr(10) * any(explanation.words.values()) + _describe_flip(explanation, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
@@ -86,11 +90,13 @@ def _describe_flip(explanation: Any, against: Any) -> str:
 
 
 def _show_texts(explanation: Any, names: list[Any], units: str) -> None:
-    """Print the texts of a row with their most important words highlighted."""
+    """Print the texts of a row with their most important words highlighted; tags and lists are no texts."""
     from rich.console import Console
 
     console = Console(highlight=False)
-    for column in explanation.words:
+    for column, words in explanation.words.items():
+        if not any(word.spans for word in words):
+            continue
         value = explanation.values[column]
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
         scale = DECIBANS if units == "decibans" else 1.0

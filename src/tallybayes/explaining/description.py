@@ -13,7 +13,7 @@ from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.errors import DataError, ParameterError, did_you_mean
 from tallybayes.families.credible import beta_interval
 from tallybayes.families.predictive import Predictive
 from tallybayes.formatting import finite_json, number, shown
@@ -27,6 +27,7 @@ __all__ = ["Description", "describe_with_intervals"]
 _CLASSES = 12  # more classes than this are not shown side by side
 _PLACES = ("from", "to", "value", "mean")  # parameters that are values of the column, not probabilities or lengths
 _MEANS = ("estimate", "low", "high")  # the same of a mean with an interval
+_MOST_LISTED = 5_000_000  # rows of all tokens: each takes about half a kB of memory
 _ROWS = 40  # a column with more rows than this is cut when printed
 
 
@@ -164,7 +165,16 @@ def _predictives(snapshot: Snapshot, names: Iterable[str] | None, *, lists_all: 
                 hint = did_you_mean(name, families, "columns")
                 raise ParameterError("a column that the model uses", got=name, hint=hint)
         predictives = [p.part(i) for p in predictives for i, name in enumerate(p.features) if name in wanted]
-    return [predictive.listing_all() for predictive in predictives] if lists_all else predictives
+    if not lists_all:
+        return predictives
+    n_tokens = sum(p.n_tokens(name) or 0 for p in predictives for name in p.features)
+    if predictives and n_tokens * predictives[0].n_classes > _MOST_LISTED:
+        raise DataError(
+            f"expected at most {_MOST_LISTED:,} rows of tokens and classes to list, got {n_tokens:,} tokens with "
+            f"{predictives[0].n_classes:,} classes",
+            hint="without all=True (--all, -o) the tokens that favour a class most are listed",
+        )
+    return [predictive.listing_all() for predictive in predictives]
 
 
 def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

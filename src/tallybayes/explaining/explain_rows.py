@@ -1,4 +1,4 @@
-"""The explanation of every row of some data: its values, and what each column and word contributes."""
+"""The explanation of every row of some data: its values, and what each column, word and tag contributes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.arrays.column import Column
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.cells.arrow import to_list
 from tallybayes.columns.schema import Schema
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
-from tallybayes.scoring.scorer import Columns
+from tallybayes.families.predictive import Predictive, TokenEvidence
+from tallybayes.scoring.missing_evidence import is_missing
+from tallybayes.scoring.scorer import Columns, Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tables.table import Table
 
@@ -25,22 +28,24 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
     """The explanation of every row."""
     schema, scorer = snapshot.state.schema, snapshot.scorer
     predictives = scorer.by_column(weighted=True) if schema.derived else {}
-    texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
-    inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
+    interact = {name: (p, p.tokens_interact(name)) for p in scorer.predictives for name in p.features}
+    of_tokens = {name: predictive for name, (predictive, is_so) in interact.items() if is_so is not None}
+    inseparable = frozenset(name for name, (_, is_so) in interact.items() if is_so)
 
-    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts]:
+    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts, Columns]:
         parts = scorer.evidence(columns, n_rows)
         plain = {name: part for name, part in parts.items() if name not in schema.derived}
-        return plain, DerivedParts.of(schema, predictives, columns)
+        return plain, DerivedParts.of(schema, predictives, columns), {name: columns[name] for name in of_tokens}
 
     result: list[Explanation] = []
-    for table, (plain, derived) in snapshot.map_batches(data, work):
+    for table, (plain, derived, bags) in snapshot.map_batches(data, work):
         parts = derived.add_to(plain)
+        there = {name: ~is_missing(column) for name, column in bags.items()}
         for row in range(table.n_rows):
             words = {
-                name: predictive.words_of(name, text) or []
-                for name, predictive in texts.items()
-                if name in table.columns and (text := _text(table.columns[name], row)) is not None
+                name: _tokens(scorer, of_tokens[name], name, column, row, table)
+                for name, column in bags.items()
+                if there[name][row]
             }
             values = _values(table, parts, derived.named, row)
             result.append(
@@ -58,6 +63,18 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
                 )
             )
     return result
+
+
+def _tokens(
+    scorer: Scorer, predictive: Predictive, name: str, column: Column, row: int, table: Table
+) -> list[TokenEvidence]:
+    """What the tokens of one cell add, and that it has a value, where that is evidence; they add up to its evidence."""
+    one = column.take(np.array([row]))
+    text = _text(table.columns[name], row) if predictive.lexicon(name) is not None else None
+    tokens = predictive.token_evidence(name, one, text)
+    if scorer.missing is None or name not in scorer.missing.names:
+        return tokens
+    return [*tokens, TokenEvidence("", scorer.missing.evidence_of(name, one)[0], rest="not missing")]
 
 
 def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Explanations of single rows: the prior, the contribution of every column, and their sum; for text, of every word.
+"""Explanations of single rows: the prior, what every column adds, and their sum; of columns of tokens, every token.
 
 In log space a naive Bayes score is a sum, so the explanation is exact: the contributions add up to the score. The score
 of a derived column is divided among the columns of the table that it is computed from (`input_evidence.py`).
@@ -18,7 +18,7 @@ from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rul
 from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
 from tallybayes.families.predictive import TokenEvidence
-from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed
+from tallybayes.formatting import DECIBANS, finite_json, number, printable, probability, shown, signed
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame, text_view
 from tallybayes.scoring.posterior import Posterior
 
@@ -31,8 +31,10 @@ _WORDS = 10  # of a text that are shown
 class Explanation(ResultView):
     """The score of one row as a sum. All logs are natural; arrays have one entry per class.
 
+    words: of columns of text, tags and other tokens that are not missing, what each token adds; they add up to the
+    column. What belongs to no token is a part with `rest`: absent tokens, that there is a value, weights by class.
     posterior: how the model turns the sum into probabilities and an answer.
-    inseparable: text columns in which the contribution of a word depends on the other words.
+    inseparable: columns of tokens in which the contribution of a token depends on the other tokens.
     derived: columns that are computed from other columns; own_evidence: the contributions without them.
     scored_values: the values that are scored in another form than `values` shows: days since 1970, of dates.
     """
@@ -101,9 +103,9 @@ class Explanation(ResultView):
     def flip(self, against: Any = None, *, words: str | None = None) -> Flip | None:
         """The smallest set of columns which, if they were missing, would change the answer; print it.
 
-        against: this label overtakes the answer; under a decision rule, it becomes the answer. words: of this text
-        column, the fewest words that would have to be absent. None if no set of columns changes the answer, and for a
-        row that every class rules out.
+        against: this label overtakes the answer; under a decision rule, it becomes the answer. words: of this column of
+        text or other tokens, the fewest words that would have to be absent. None if no set of columns changes the
+        answer, and for a row that every class rules out.
 
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0] * 9, "cough": [1, 1, 1, 0] * 9, "ill": ["yes", "yes", "no", "no"] * 9}
@@ -118,8 +120,10 @@ class Explanation(ResultView):
             raise ParameterError(f"a label other than the answer, {predicted!r}", got=against)
         parts, fixed = {name: self.log_evidence[name] for name in self._columns()}, self.log_prior
         if words is not None:
-            parts = {word.token: word.log_evidence for word in self._separable(words)}
-            fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_score
+            tokens = self._separable(words)
+            parts = {word.name: word.log_evidence for word in tokens if not word.rest}
+            rest = sum((word.log_evidence for word in tokens if word.rest), np.zeros(len(classes)))
+            fixed = replace(self, log_evidence={**self.log_evidence, words: rest}).log_score
         if self._answers_by_greatest_sum() and (words is not None or not self.derived):
             removed = smallest_flip(classes, parts, fixed, against)
         else:
@@ -135,9 +139,9 @@ class Explanation(ResultView):
         """The log score of every class with only some of the columns, (sets, columns) to (sets, classes)."""
         names = self._columns()
         total = self.derived.without(names, kept) + self.log_prior
-        for number, name in enumerate(names):
+        for i, name in enumerate(names):
             if name in self.own_evidence:
-                total += np.where(kept[:, number, None], self.own_evidence[name], 0.0)
+                total += np.where(kept[:, i, None], self.own_evidence[name], 0.0)
         return total
 
     def _columns(self) -> list[str]:
@@ -151,22 +155,23 @@ class Explanation(ResultView):
         return not self.has_rule and (calibration is None or calibration.method == "temperature")
 
     def _separable(self, column: str) -> list[TokenEvidence]:
-        """The words of a text, if the contribution of each is independent of the others."""
+        """The tokens of a column, if the contribution of each is independent of the others."""
         if column not in self.words:
-            raise ParameterError("a column of text that is not missing in this row", got=column)
+            raise ParameterError("a column of text or other tokens that is not missing in this row", got=column)
         if column in self.inseparable:
             raise UnsupportedError(
-                "the contribution of a word of this text depends on the words around it",
+                "the contribution of a word depends on the words around it",
                 column=column,
-                hint="variant 'counts' or 'complement' with tf 'count' or 'once', without top and length, adds up",
+                hint="variant 'counts' or 'complement' with tf 'count' or 'once', without top and length, and with one "
+                "column weight for all classes, adds up",
             )
         return self.words[column]
 
     def to_dict(self, *, top: int | None = None) -> dict[str, Any]:
         """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_score`.
 
-        top: only so many columns, and words of each text, with the largest evidence between any two classes; the sum of
-        the others is `more_columns` and `more_words`.
+        top: only so many columns, and tokens of each column of them, with the largest evidence between any two classes;
+        the sum of the others is `more_columns` and `more_words`.
         """
         parts, more = _largest(self.log_evidence, top)
         p = self.probabilities
@@ -202,18 +207,26 @@ class Explanation(ResultView):
         )
 
     def shown(
-        self, positive: Any = None, against: Any = None, *, units: str = "decibans", top: int | None = None
+        self,
+        positive: Any = None,
+        against: Any = None,
+        *,
+        units: str = "decibans",
+        top: int | None = None,
+        all: bool = False,
     ) -> str:
         """One class against another (by default the answer against the most probable other class), largest part first.
 
-        top: only so many columns, and words of each text, with the largest contributions; the others are one line, so
-        that the lines add up.
+        top: only so many columns, and tokens of each column of them, with the largest contributions; the others are one
+        line, so that the lines add up. all: every token, not only ten of each column.
 
         In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
         rounded parts may differ from the rounded sum in the last digit. Under a decision rule with a threshold, and two
         classes, the last line is what the sum has to reach for the class.
         """
-        return text_view(self._parts(positive, against, units=units, top=top))
+        if all and top is not None:
+            raise ParameterError("top or all=True, not both", got=top)
+        return text_view(self._parts(positive, against, units=units, top=top, n_words=None if all else _WORDS))
 
     def _sort_odds(self, best: Any, other: Any, top: int | None) -> dict[str, float]:
         """The contributions to the log odds: the prior (key ''), then the columns, the largest first; then the rest."""
@@ -224,7 +237,13 @@ class Explanation(ResultView):
         return {name: parts[name] for name in ["", *names[:n]]} | rest
 
     def _parts(
-        self, positive: Any = None, against: Any = None, *, units: str = "decibans", top: int | None = None
+        self,
+        positive: Any = None,
+        against: Any = None,
+        *,
+        units: str = "decibans",
+        top: int | None = None,
+        n_words: int | None = _WORDS,
     ) -> list[str | TextGrid]:
         """One class against another, as tables."""
         if not len(self.classes):
@@ -254,7 +273,8 @@ class Explanation(ResultView):
         if self.posterior is not None and self.posterior.decision is not None:
             answer = "none" if self.answer is None else shown(self.answer)
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
-        words = (self._words_shown(name, best, other, scale, digits, top) for name in self.words)
+        n_words = n_words if top is None else top
+        words = (self._words_shown(name, best, other, scale, digits, n_words) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
     def _threshold_odds(self, positive: Any) -> float | None:
@@ -290,18 +310,24 @@ class Explanation(ResultView):
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))
 
-    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int, top: int | None) -> TextGrid:
-        """The words of a text with the largest contributions, as a table."""
-        n, odds = _WORDS if top is None else top, self.word_odds(column, best, other)
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int, n: int | None) -> TextGrid:
+        """The tokens of a column with the largest contributions, as a table; n: how many, None for all.
+
+        What is of no token and 0 when rounded is not shown, nor is a single tag, which is the value of the column.
+        """
+        odds = self.word_odds(column, best, other)
+        what = "word" if any(word.spans for word, _ in odds) else "token"
+        odds = [(word, value) for word, value in odds if not word.rest or abs(value * scale) >= 0.5 * 10**-digits]
         odds.sort(key=lambda pair: -abs(pair[1]))
+        if len(odds) == 1 and what == "token":
+            odds = []
         rows = [
-            [shorten_word(word.token) or "(absent words)", str(len(word.spans) or ""), signed(value * scale, digits)]
+            [shorten_word(word.name), "" if word.rest else number(word.amount), signed(value * scale, digits)]
             for word, value in odds[:n]
         ]
-        if len(odds) > n:
-            rest = sum(value for _, value in odds[n:])
-            rows.append([f"({len(odds) - n} more)", "", signed(rest * scale, digits)])
-        return TextGrid([f"word of {column}", "times", "adds"], rows, bar=2)
+        if more := odds[len(rows) :]:
+            rows.append([f"({len(more)} more)", "", signed(sum(value for _, value in more) * scale, digits)])
+        return TextGrid([f"{what} of {column}", "times", "adds"], rows, bar=2)
 
     def _value_of(self, name: str) -> str:
         value = self.values.get(name)
@@ -320,8 +346,10 @@ def _largest(parts: Mapping[Any, Floats], top: int | None) -> tuple[dict[Any, Fl
 
 
 def _token_dict(token: TokenEvidence) -> dict[str, Any]:
-    spans, evidence = [list(span) for span in token.spans], finite_json(token.log_evidence.tolist())
-    return {"word": token.token or None, "times": len(spans), "at": spans, "log_evidence": evidence}
+    evidence = {"log_evidence": finite_json(token.log_evidence.tolist())}
+    if token.rest:
+        return {"word": None, "rest": token.rest, "times": 0, "at": [], **evidence}
+    return {"word": token.token, "times": token.amount, "at": [list(span) for span in token.spans], **evidence}
 
 
 def shorten_word(token: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -260,7 +260,16 @@ class Family(ABC, Generic[TallyT, PriorT]):
 
         prior: with its strengths fixed; None for maximum likelihood.
         """
-        part, out = tally.copy(), np.zeros((len(codes), tally.n_classes))
+        out = np.zeros((len(codes), tally.n_classes))
+        for row, (value, predictive) in enumerate(self.subtract_rows(tally, prior, column, codes, weights)):
+            predictive.bind([value])(out[row : row + 1], 0, 1)
+        return out
+
+    def subtract_rows(
+        self, tally: TallyT, prior: PriorT | None, column: Any, codes: Codes32, weights: Weights
+    ) -> Iterator[tuple[Any, Predictive]]:
+        """Each row of a column, with the predictive of the sums without it, which is valid until the next row."""
+        part = tally.copy()
         for row in range(len(codes)):
             value, weight = column.take(np.array([row])), None if weights is None else weights[row : row + 1]
             row_tally = self.observe(tally.features, [value], codes[row : row + 1], tally.n_classes, weight)
@@ -268,10 +277,8 @@ class Family(ABC, Generic[TallyT, PriorT]):
                 part.prepare(row_tally, -1)()
             except ForgetError as error:
                 raise never_learned(tally.features[0], row) from error
-            predictive = self.plug_in(part) if prior is None else self.predictive(part, self.repooled(prior, part))
-            predictive.bind([value])(out[row : row + 1], 0, 1)
+            yield value, self.plug_in(part) if prior is None else self.predictive(part, self.repooled(prior, part))
             part.prepare(row_tally, 1)()
-        return out
 
     # Examples and names
 

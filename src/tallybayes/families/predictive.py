@@ -18,6 +18,7 @@ from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers
 from tallybayes.arrays.column import Column, Key
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, UnsupportedError
+from tallybayes.formatting import shown
 from tallybayes.tally.tally import Tally
 
 __all__ = [
@@ -50,11 +51,21 @@ _FEW_CLASSES = 8  # classes up to which a loop over the classes is faster
 
 @dataclass(frozen=True, eq=False)
 class TokenEvidence:
-    """A token of a document: what it adds to the log score, and its spans (first and last character)."""
+    """A token of a bag or document: what it adds to the log score, its amount, its spans (first and last character).
 
-    token: str
+    rest: of a part that belongs to no single token, what it is of, such as "absent words".
+    """
+
+    token: Key
     log_evidence: Floats
     spans: tuple[tuple[int, int], ...] = ()
+    amount: float = 1.0
+    rest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The token as text, or in brackets what the part is of."""
+        return f"({self.rest})" if self.rest else shown(self.token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,14 +201,20 @@ class Predictive(ABC):
         """The likelihood as a step function; only for predictives of one column, and None where it has no steps."""
         return None
 
-    def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
-        """What every token of a text adds to its score; None unless columns are texts."""
+    def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
+        """What the tokens of a single row add to the score of a column, and the rest of it; only if it has tokens.
+
+        text: of a column of texts, the text that was cut into tokens.
+        """
+        raise UnsupportedError("a column of tokens", got=Described(type(self).__name__), column=feature)
+
+    def absence_evidence(self, feature: str, tokens: Sequence[Key]) -> Floats | None:
+        """What tokens add where they are absent, (tokens, classes); None where absent tokens add nothing."""
         return None
 
-    @property
-    def tokens_interact(self) -> bool:
-        """Whether what a token of a text adds depends on the other tokens of the text."""
-        return False
+    def tokens_interact(self, feature: str) -> bool | None:
+        """Whether what a token adds depends on the other tokens of its row; None for columns without tokens."""
+        return None
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Rows like those of `table` with the ends of credible intervals, 'low' and 'high'; empty if not available."""

@@ -63,9 +63,9 @@ def _mistake(data: ReportData, number: int, mistake: Mistake) -> list[str]:
 
 def _value(mistake: Mistake, name: str) -> str:
     """A value; of a text, the words with the most evidence for the answer."""
-    if mistake.explanation.words.get(name):
+    if any(word.spans for word in mistake.explanation.words.get(name, [])):
         odds = sorted(mistake.explanation.word_odds(name, mistake.answer, mistake.label), key=lambda pair: -pair[1])
-        return ", ".join(shorten_word(word.token) or "(absent words)" for word, _ in odds[:_WORDS])
+        return ", ".join(shorten_word(word.name) for word, _ in odds[:_WORDS])
     value = mistake.explanation.values.get(name)
     text = "missing" if value is None else shown(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Column, Key
 from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence, weight_lines
 from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
@@ -70,17 +70,35 @@ class WeightedPredictive(Predictive):
         """The lexicon of the inner predictive."""
         return self.inner.lexicon(feature)
 
-    @property
-    def tokens_interact(self) -> bool:
-        """Whether the contribution of a token depends on the others."""
-        return self.inner.tokens_interact
+    def tokens_interact(self, feature: str) -> bool | None:
+        """Whether the contribution of a token depends on the others; it does where the weights of classes differ."""
+        weights, interact = self.weights[self.features.index(feature)], self.inner.tokens_interact(feature)
+        return interact if interact is None else interact or bool((weights != weights[0]).any())
 
-    def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
-        """The tokens of a text, each with the weight of its column."""
-        words, weights = self.scored.words_of(feature, text), self.weights[self.features.index(feature)]
-        if words is None:
-            return None
-        return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
+    def absence_evidence(self, feature: str, tokens: Sequence[Key]) -> Floats | None:
+        """That of the inner predictive, times the weights."""
+        log_absent = self.inner.absence_evidence(feature, tokens)
+        weights = self.weights[self.features.index(feature)]
+        return None if log_absent is None else weight_lines(log_absent, weights, self.log_prior)
+
+    def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
+        """The tokens of a row, each with the weight of its column.
+
+        Where the weights of classes differ, each token is centred by itself, and the column as a whole: the difference
+        is a part of its own.
+        """
+        tokens, weights = self.scored.token_evidence(feature, column, text), self.weights[self.features.index(feature)]
+        if not tokens:
+            return tokens
+        parts = np.array([token.log_evidence for token in tokens])
+        weighted = weight_lines(parts, weights, self.log_prior)
+        result = [replace(token, log_evidence=part) for token, part in zip(tokens, weighted, strict=True)]
+        if (weights == weights[0]).all():
+            return result
+        whole = weight_lines(parts.sum(axis=0)[None], weights, self.log_prior)[0]
+        with np.errstate(invalid="ignore"):
+            centring = np.where(np.isneginf(whole), 0.0, whole - weighted.sum(axis=0))
+        return [*result, TokenEvidence("", centring, rest="weights by class")]
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns: with weights in the tables, or else each column on its own."""

@@ -142,8 +142,7 @@ class LexiconIndex:
         """The tokens of slots."""
         data, offsets = self.lexicon.packed()
         if len(slots) * 4 < len(offsets):
-            content = data.tobytes()
-            return [content[offsets[i] : offsets[i + 1]].decode("utf-8", "replace") for i in slots.tolist()]
+            return [data[offsets[i] : offsets[i + 1]].tobytes().decode("utf-8", "replace") for i in slots.tolist()]
         every = unpack_strings(data, offsets)
         return [every[i] for i in slots.tolist()]
 

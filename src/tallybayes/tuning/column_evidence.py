@@ -21,7 +21,7 @@ from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
 from tallybayes.errors import NONE, DataError
-from tallybayes.families.family import Codes32, Family, Floats, Smoothing
+from tallybayes.families.family import Codes32, Family, Floats, Predictive, Smoothing
 from tallybayes.kernels.integer_hash import Hashes
 from tallybayes.model import Model
 from tallybayes.scoring.leave_one_out import score_correction
@@ -138,12 +138,12 @@ class ColumnEvidence:
                 self._keep(model, self._encode(model)[0])
             block = self._block_of(model, name)
             changed = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
-            self._arrays[key] = _bound(self._score(model, changed, self._column(model, name)))
+            self._arrays[key] = _bound(self._score(model, changed, self.column(model, name)))
         return self._arrays[key]
 
     def adjustment(self, model: Model, name: str) -> Floats:
         """What the correction of a column and its missing values add to the scores, (rows, classes)."""
-        missing, column = model.snapshot().scorer.missing, self._column(model, name)
+        missing, column = model.snapshot().scorer.missing, self.column(model, name)
         result = np.zeros((len(self.codes), len(model.classes)))
         for correction in model.column_weights.corrections_of([name], model.classes):
             if correction is not None:
@@ -157,7 +157,7 @@ class ColumnEvidence:
         whole = self.of(model, name)  # encodes the columns
         if kept.all():
             return whole
-        column = self._column(model, name)
+        column = self.column(model, name)
         if isinstance(column, Derived):
             column = column.with_inputs(kept)
         return _bound(self._score(model, self._block_of(model, name), column))
@@ -177,19 +177,64 @@ class ColumnEvidence:
         return self._blocks[key]
 
     def _score(self, model: Model, block: Block, column: Column) -> Floats:
-        if self._grouped is not None:
-            return self._without_groups(model, block, column)
-        score = self._by_folds if block.family.derives_by_selection(block.smoothing) else self._by_leave_one_out
-        return score(block, column)
+        if self._grouped is not None or block.family.derives_by_selection(block.smoothing):
+            return self._by_folds(model, block, column)
+        return self._by_leave_one_out(block, column)
 
-    def _without_groups(self, model: Model, block: Block, column: Column) -> Floats:
-        """Each row scored by the sums without its fold of groups; a column without any other values tells nothing."""
+    def predictives_without(self, model: Model, name: str) -> Iterator[tuple[NDArray[np.int64], Column, Predictive]]:
+        """The rows of a column with the predictive of the sums without them, which is valid until the next.
+
+        These are single rows, or the rows of a fold; see `of`. Token corrections are applied.
+        """
+        self.of(model, name)  # encodes the columns
+        block, column = self._block_of(model, name), self.column(model, name)
+        corrections = model.settings.token_corrections
+        tokens = {} if corrections is None else corrections.of(model.classes)
+        for rows, values, predictive in self._parts_without(model, block, column):
+            yield rows, values, predictive.with_token_corrections(tokens) if name in tokens else predictive
+
+    def token_corrections(self, model: Model) -> dict[str, Floats]:
+        """What corrections of tokens add to the scores of columns before their weights, (rows, classes) by name."""
+        if model.settings.token_corrections is None:
+            return {}
+        return model.snapshot().scorer.corrections(self._columns[id(model)][1])
+
+    def _parts_without(
+        self, model: Model, block: Block, column: Column
+    ) -> Iterator[tuple[NDArray[np.int64], Column, Predictive]]:
+        if self._grouped is not None or block.family.derives_by_selection(block.smoothing):
+            yield from self._folds_without(model, block, column)
+            return
+        prior = block.prior()
+        held = None if prior is None else block.family.held(block.tally, prior)
+        subtracted = block.family.subtract_rows(block.tally, held, column, self.codes, self.row_weights)
+        for row, (value, predictive) in enumerate(subtracted):
+            yield np.array([row]), value, predictive
+
+    def _folds_without(
+        self, model: Model, block: Block, column: Column
+    ) -> Iterator[tuple[NDArray[np.int64], Column, Predictive]]:
+        """The rows of each fold, with everything derived anew from the sums without it.
+
+        Of folds of groups, those without which the column has any values.
+        """
+        folds = self._fold if self._grouped is None else self._grouped.fold
+        rests = None if self._grouped is None else self._rest_of(model, *block.tally.features)
+        for number in range(_FOLDS):
+            rows = np.flatnonzero(folds == number)
+            values = column.take(rows)
+            if rests is None:
+                weights = None if self.row_weights is None else self.row_weights[rows]
+                rest = block.family.without(block.tally, [values], self.codes[rows], weights)
+            elif not len(rows) or not (rest := rests[number]).rows_seen().nonzero().any():
+                continue
+            yield rows, values, block.family.derive(rest, block.smoothing)
+
+    def _by_folds(self, model: Model, block: Block, column: Column) -> Floats:
+        """Each row scored by the sums without its fold; a column without any other values tells nothing."""
         out = np.zeros((len(self.codes), block.tally.n_classes))
-        assert self._grouped is not None
-        for number, rest in enumerate(self._rest_of(model, *block.tally.features)):
-            rows = np.flatnonzero(self._grouped.fold == number)
-            if len(rows) and rest.rows_seen().nonzero().any():
-                out[rows] = score_column(block.family.derive(rest, block.smoothing), column.take(rows))
+        for rows, values, predictive in self._folds_without(model, block, column):
+            out[rows] = score_column(predictive, values)
         return out
 
     def _rest_of(self, model: Model, name: str) -> list[Tally]:
@@ -208,25 +253,14 @@ class ColumnEvidence:
         (score,) = block.family.leave_one_out(block.tally, block.prior(), [column], self.codes, self.row_weights)
         return work_out(score, len(self.codes), block.tally.n_classes)
 
-    def _by_folds(self, block: Block, column: Column) -> Floats:
-        """Each row scored by the sums without its fold, from which everything is derived anew."""
-        out = np.zeros((len(self.codes), block.tally.n_classes))
-        for number in range(_FOLDS):
-            rows = np.flatnonzero(self._fold == number)
-            values, weights = column.take(rows), None if self.row_weights is None else self.row_weights[rows]
-            facts = [values], self.codes[rows], block.tally.n_classes, weights
-            rest = block.tally.copy()
-            rest.prepare(block.family.observe(block.tally.features, *facts), -1)()
-            out[rows] = score_column(block.family.derive(rest, block.smoothing), values)
-        return out
-
     def _encode(self, model: Model) -> tuple[dict[str, Column], Codes32, Floats | None]:
         return model.snapshot().encode_labelled(self._table, self._label, self._weight)
 
     def _keep(self, model: Model, columns: Mapping[str, Column]) -> None:
         self._columns[id(model)] = model, {name: column.take(self._rows) for name, column in columns.items()}
 
-    def _column(self, model: Model, name: str) -> Column:
+    def column(self, model: Model, name: str) -> Column:
+        """The sampled rows of a column."""
         return self._columns[id(model)][1][name]
 
 

@@ -16,15 +16,16 @@ evidence of the classes given its buckets, at the best of 20 settings: at most l
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
-from tallybayes.families.family import Floats
-from tallybayes.formatting import DECIBANS, signed
+from tallybayes.explaining.explanation import shorten_word
+from tallybayes.families.family import Codes32, Floats
+from tallybayes.formatting import DECIBANS, shown, signed
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
@@ -33,12 +34,14 @@ from tallybayes.tables.source import Stream, as_columns
 from tallybayes.tables.table import Table
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sample_rows
 from tallybayes.tuning.group_folds import GroupedRows, GroupFolds
+from tallybayes.tuning.token_importance import TokenImportance, TokenMeasure
 from tallybayes.typing import LabelLike, TableLike, WeightLike
 from tallybayes.weights.weight_fit import centre_evidence
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
 _LEAST_ROWS = 10  # rows of the leave-one-out sample
+_TOKENS = 20  # of a column that are printed
 
 
 @dataclass(frozen=True)
@@ -59,18 +62,24 @@ class ColumnImportance:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance(ResultView):
-    """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone."""
+    """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone.
+
+    tokens: by column, its tokens in descending order of gain, where they were asked for.
+    """
 
     columns: list[ColumnImportance]
     log_loss: float
     entropy: float
     n_rows: int
+    tokens: dict[str, list[TokenImportance]] = field(default_factory=dict)
     _heading: ClassVar[str] = "Importance of columns"
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON."""
         rows = [asdict(column) | {"share": self._share(column), "decibans": column.decibans} for column in self.columns]
-        return {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
+        tokens = {name: [asdict(one) for one in of_column] for name, of_column in self.tokens.items()}
+        result = {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
+        return result | ({"tokens": tokens} if tokens else {})
 
     def _share(self, column: ColumnImportance) -> float | None:
         """The information of a column as a share of the entropy."""
@@ -79,6 +88,22 @@ class Importance(ResultView):
     def to_frame(self) -> Any:
         """The columns as a pandas DataFrame: column, family, information, gain, log_factor, share, decibans."""
         return data_frame(self.to_dict()["columns"])
+
+    def tokens_to_frame(self) -> Any:
+        """The tokens of all columns as a pandas DataFrame: column, token, n_rows, information, gain."""
+        rows = [{"column": name, **asdict(one)} for name, of_column in self.tokens.items() for one in of_column]
+        return data_frame(rows, ["column", "token", "n_rows", "information", "gain"])
+
+    def _token_table(self, name: str) -> TextGrid:
+        """The tokens of a column with the largest gain."""
+        of_column = self.tokens[name]
+        rows = [
+            [shorten_word(shown(one.token)), f"{one.n_rows:,}", signed(one.gain, 5), signed(one.information, 5)]
+            for one in of_column[:_TOKENS]
+        ]
+        more = f"{_TOKENS} of {len(of_column):,} tokens; to_dict() and --json have all"
+        foot = more if len(of_column) > _TOKENS else ""
+        return TextGrid([f"token of {name}", "rows", "gain", "information"], rows, bar=2, foot=foot)
 
     def _parts(self) -> list[str | TextGrid]:
         header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
@@ -99,7 +124,7 @@ class Importance(ResultView):
             f"gain and information in nats per row, by leave-one-out on {self.n_rows:,} rows\n"
             f"log loss {self.log_loss:.4f}; of the class prior alone {self.entropy:.4f}"
         )
-        return [TextGrid(header, rows, bar=2), note]
+        return [TextGrid(header, rows, bar=2), note, *map(self._token_table, self.tokens)]
 
 
 def importance(
@@ -110,11 +135,13 @@ def importance(
     sample_weight: WeightLike = None,
     rows: int = 5000,
     seed: int = 0,
+    tokens: bool = False,
 ) -> Importance:
     """Compute the importance of the columns of a model on its training data, by leave-one-out.
 
     rows: the size of the leave-one-out sample, drawn by `seed`; the sums are those of all rows. Column weights and
     calibration of the model are applied. Where the model has groups, rows are scored without all rows of their group.
+    tokens: also of every token of the columns of text, tags and other tokens.
 
     >>> import tallybayes as tb
     >>> table = {"fever": [1, 1, 1, 0, 0, 0] * 20, "coin": [0, 1] * 60, "ill": [*["yes"] * 2, *["no"] * 4] * 20}
@@ -144,18 +171,19 @@ def importance(
     evidence = ColumnEvidence(model, sample, label, sample_weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
-    return _measure(model, evidence)
+    return _measure(model, evidence, with_tokens=tokens)
 
 
-def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
+def _measure(model: Model, evidence: ColumnEvidence, *, with_tokens: bool) -> Importance:
     left, sample = model.snapshot().leave_one_out, evidence.rows(model)
     plain = evidence.log_prior(model, replace(left.settings, column_weights=None))
     entropy = sample.mean(sample.losses(plain))
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}
+    own = {name: evidence.of(model, name) for name in factors}
+    own |= {name: own[name] + part for name, part in evidence.token_corrections(model).items()}
     parts = {
-        name: _apply_weight(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
-        for name in factors
+        name: _apply_weight(model, name, part, plain) + evidence.adjustment(model, name) for name, part in own.items()
     }
     joint = sample.log_prior + sum(parts.values())
     log_loss = _log_loss(model, joint, sample)
@@ -169,7 +197,7 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
         for part in derived:
             rest = rest - parts[part]
             if part not in inputs:
-                alone = alone + evidence.of(model, part)
+                alone = alone + own[part]
                 continue
             is_own = np.array([name == column for column in inputs[part]])
             alone = alone + evidence.of_inputs(model, part, is_own)
@@ -178,7 +206,31 @@ def _measure(model: Model, evidence: ColumnEvidence) -> Importance:
         gain = _log_loss(model, rest, sample) - log_loss
         columns.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
     columns.sort(key=lambda column: (-column.gain, column.column))
-    return Importance(columns, log_loss, entropy, len(sample.codes))
+    tokens = {}
+    for predictive in left.scorer.predictives if with_tokens else ():
+        for name in predictive.features:
+            if predictive.tokens_interact(name) is not None:
+                others = joint - _apply_weight(model, name, own[name], plain)
+                tokens[name] = _measure_tokens(model, evidence, name, sample, plain, others)
+    return Importance(columns, log_loss, entropy, len(sample.codes), dict(sorted(tokens.items())))
+
+
+def _measure_tokens(
+    model: Model, evidence: ColumnEvidence, name: str, sample: ScoredRows, plain: Floats, others: Floats
+) -> list[TokenImportance]:
+    """The importance of the tokens of a column; plain: the class prior; others: the log score without the column."""
+
+    def losses(log_score: Floats, codes: Codes32) -> Floats:
+        return np.asarray(-model.snapshot().posterior.log_proba(log_score)[np.arange(len(codes)), codes])
+
+    def weigh(row: int, part: Floats) -> Floats:
+        return _apply_weight(model, name, part, plain[row])
+
+    measure = TokenMeasure(name, sample.codes, sample.weights, plain, others, losses, weigh)
+    measure.look_for_absent(model.snapshot().scorer.by_column(weighted=False)[name], evidence.column(model, name))
+    for rows, values, predictive in evidence.predictives_without(model, name):
+        measure.add(rows.tolist(), values, predictive)
+    return measure.result()
 
 
 def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:

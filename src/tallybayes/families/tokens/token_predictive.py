@@ -111,6 +111,48 @@ class TokenPredictive(Predictive):
                 result += self.columns[name].cumulants(bag, name)
         return result
 
+    # The parts of a score
+
+    absent: ClassVar[str] = "absent tokens"  # what people call the tokens that a row lacks
+
+    def tokens_interact(self, feature: str) -> bool:
+        """Whether what a token adds depends on the absence, number or length of the others."""
+        options, is_hashed = self.options, self.columns[feature].words.index.is_hashed
+        scaled = options.tf == "log" and options.unit
+        shared = is_hashed and options.tf != "count"  # tokens in one bucket are one
+        return options.variant == "presence" or scaled or shared or bool(options.top or options.length)
+
+    def absence_evidence(self, feature: str, tokens: Sequence[Key]) -> Floats | None:
+        """Log P(absent | class), where absence is scored."""
+        column = self.columns[feature]
+        return column.absence(column.words.index.find(tokens)) if column.is_presence else None
+
+    def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
+        """The tokens of a bag that contribute to its score, and what absent tokens add; they add up to it."""
+        assert isinstance(column, Bag)
+        weights, bag = self.columns[feature], column.expanded()
+        used, indices = np.unique(bag.indices, return_inverse=True)  # of a batch, a row may use few keys
+        if weights.words.index.lexicon is None:
+            bag = Bag(bag.indptr, indices, bag.amounts, [bag.keys[i] for i in used.tolist()], bag.present)
+        known = weights.known(bag)
+        amounts = np.ones(len(known.indices)) if known.amounts is None else known.amounts
+        names = weights.words.index.keys(known.indices.astype(np.int64))
+        parts = zip(names, weights.row_evidence(known), amounts.tolist(), strict=True)
+        return self._with_absence(weights, known, [TokenEvidence(name, part, (), n) for name, part, n in parts])
+
+    def _with_absence(self, weights: TokenWeights, bag: Bag, tokens: list[TokenEvidence]) -> list[TokenEvidence]:
+        """The tokens of a bag of known ones, and what the absent ones add where they are scored."""
+        if not weights.is_presence:
+            return tokens
+        score = np.zeros((1, self.n_classes))
+        weights.bind_known(bag)(score, 0, 1)
+        of_tokens = sum((token.log_evidence for token in tokens), np.zeros(self.n_classes))
+        with np.errstate(invalid="ignore"):
+            of_absent = np.where(
+                np.isneginf(score[0]), np.where(np.isneginf(of_tokens), 0.0, -np.inf), score[0] - of_tokens
+            )
+        return [*tokens, TokenEvidence("", of_absent, rest=self.absent)]
+
     # Samples
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -224,6 +266,7 @@ class TextPredictive(TokenPredictive):
     """Documents scored by their tokens."""
 
     takes_sparse_matrix: ClassVar[bool] = False
+    absent: ClassVar[str] = "absent words"
 
     tokeniser: Tokeniser | None = None
 
@@ -231,44 +274,30 @@ class TextPredictive(TokenPredictive):
         """The lexicon of its vocabulary."""
         return self.tally.lexicon(feature)
 
-    @property
-    def tokens_interact(self) -> bool:
-        """Whether what a token adds depends on the absence, number or length of the others."""
-        options, buckets = self.options, any(column.words.index.is_hashed for column in self.columns.values())
-        scaled = options.tf == "log" and options.unit
-        shared = buckets and options.tf != "count"  # tokens in one bucket are one
-        return options.variant == "presence" or scaled or shared or bool(options.top or options.length)
-
-    def words_of(self, name: str, text: bytes) -> list[TokenEvidence]:
-        """The tokens of a document that contribute to its score, in order of first occurrence; they add up to it.
-
-        Where absent tokens contribute too (presence), the last entry has no token and stands for all of them.
-        """
+    def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
+        """The same of a document, with the places of the tokens in its text, in order of first occurrence."""
+        if text is None:
+            return super().token_evidence(feature, column)
         assert self.tokeniser is not None
-        column = self.columns[name]
+        weights = self.columns[feature]
         places: dict[str, list[tuple[int, int]]] = {}
         for token, start, stop in spans(text, self.tokeniser.rules, self.tokeniser.stop_words()):
             places.setdefault(token, []).append((start, stop))
-        lexicon = column.words.index.lexicon
+        lexicon = weights.words.index.lexicon
         tokens: dict[int, list[str]] = {}  # several of them may be in one bucket
         for token in places:
             tokens.setdefault(lexicon.number(token), []).append(token)
         tokens.pop(-1, None)
         times = [sum(len(places[token]) for token in group) for group in tokens.values()]
         ends, numbers = np.array([0, len(tokens)]), np.fromiter(tokens, np.int32, len(tokens))
-        bag = column.known(Bag(ends, numbers, np.array(times, np.int32), lexicon))
-        slots = bag.indices.astype(np.int64)
-        weights, amounts = column.weights_and_amounts(bag, np.arange(len(slots)), slots)
-        added = weights if amounts is None else np.where(amounts[:, None] == 0, 0.0, amounts[:, None] * weights)
+        bag = weights.known(Bag(ends, numbers, np.array(times, np.int32), lexicon))
         result = []
-        for slot, part in zip(slots.tolist(), added, strict=True):
+        for slot, part in zip(bag.indices.tolist(), weights.row_evidence(bag), strict=True):
             every = sum(len(places[token]) for token in tokens[slot])
-            result += [TokenEvidence(t, part * (len(places[t]) / every), tuple(places[t])) for t in tokens[slot]]
-        if not column.is_presence:
-            return result
-        score = np.zeros((1, self.n_classes))
-        column.bind_known(bag)(score, 0, 1)
-        return [*result, TokenEvidence("", np.where(np.isinf(score[0]), score[0], score[0] - added.sum(axis=0)))]
+            for token in tokens[slot]:
+                n = len(places[token])
+                result.append(TokenEvidence(token, part * (n / every), tuple(places[token]), n))
+        return self._with_absence(weights, bag, result)
 
     def note(self, number: int) -> str:
         """How many tokens there are, and how many occurrences are pooled."""

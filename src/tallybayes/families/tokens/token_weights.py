@@ -309,6 +309,23 @@ class TokenWeights:
         weights, amounts = self._scored_weights(slots), self._amounts(bag)
         return weights, self._cap_amounts(bag, indices, amounts, weights) if self.options.has_caps else amounts
 
+    def row_evidence(self, bag: Bag) -> Floats:
+        """What the tokens of a single bag of known ones add to its score, (tokens, classes); presence: log P(t | c)."""
+        slots = bag.indices.astype(np.int64)
+        weights, amounts = self.weights_and_amounts(bag, np.arange(len(slots)), slots)
+        used = np.ones((len(slots), 1)) if amounts is None else np.asarray(amounts, np.float64)[:, None]
+        added = np.where(used == 0, 0.0, used * weights)
+        if self.is_presence:
+            log_no = self.absence(slots)
+            added += np.where((used == 0) | np.isinf(log_no), 0.0, log_no)
+        return np.asarray(added)
+
+    def absence(self, slots: Slots) -> Floats:
+        """Log P(absent | class) of tokens, (tokens, classes); 0 for those that are not scored."""
+        n = self.words.rows(self.kind, slots)
+        scored = np.asarray(n.any(axis=1)) if self.options.min_count == 1 else self._often()[slots]
+        return np.where(scored[:, None], self.log_presence(n)[1], 0.0)
+
     def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:
         """Where each bag ends, the slots of its tokens, and the amounts they are scored with."""
         known = self.known(bag)

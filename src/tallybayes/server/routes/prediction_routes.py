@@ -145,7 +145,7 @@ def _table_types(scored: PredictedRows, kind: str, *, with_ends: bool) -> dict[s
 async def explain(call: Call) -> Answer:
     """For every row the prior and the contribution of each column, which add up to log P(class, row).
 
-    They are natural logarithms. Also the words of a text, and the smallest change that would flip the answer.
+    They are natural logarithms. Also the words of a text or tags, and the smallest change that would flip the answer.
     """
     call.require_version()
     snapshot = call.published.snapshot

@@ -9,7 +9,7 @@ const STRONGEST = 0.55;  // opacity of the strongest mark: text stays readable
 
 /* A block for every text column of an explanation, for class a against class b. */
 export function markedTexts(explanation, a, b) {
-  return Object.entries(explanation.words ?? {}).filter(([name, words]) => words.length && explanation.values[name]).map(([name, words]) => {
+  return Object.entries(explanation.words ?? {}).filter(([name, words]) => words.some((word) => word.at.length) && explanation.values[name]).map(([name, words]) => {
     const pieces = markedPieces(String(explanation.values[name]), words, a, b);
     const strongest = Math.max(...pieces.map((piece) => Math.abs(piece.logOdds ?? 0)), 1e-9);
     const parts = pieces.map((piece) => {
