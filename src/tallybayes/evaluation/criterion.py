@@ -35,7 +35,7 @@ _TOP = 0.1  # of the rows, for lift
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _WeightedRows:
     """Rows with P(class | row), true classes and weights."""
 
     proba: Floats
@@ -53,12 +53,12 @@ class _Rows:
         return float(self.weights.sum())
 
 
-def _brier(rows: _Rows) -> Floats:
+def _brier(rows: _WeightedRows) -> Floats:
     true = rows.proba[np.arange(len(rows.codes)), rows.codes]
     return np.asarray(np.einsum("ij,ij->i", rows.proba, rows.proba) - 2 * true + 1)
 
 
-def _balanced_accuracy(rows: _Rows) -> Floats:
+def _balanced_accuracy(rows: _WeightedRows) -> Floats:
     """The mean of the recalls of the classes that have rows."""
     whole = np.bincount(rows.codes, rows.weights, rows.proba.shape[1])
     hits, has_rows = np.bincount(rows.codes, rows.weights * rows.right, len(whole)), whole > 0
@@ -67,7 +67,7 @@ def _balanced_accuracy(rows: _Rows) -> Floats:
     return np.asarray(recall[has_rows].mean() + (rows.right - recall[rows.codes]) * share[rows.codes])
 
 
-def _mcc(rows: _Rows) -> Floats:
+def _mcc(rows: _WeightedRows) -> Floats:
     """The Matthews correlation coefficient: a function of the confusion matrix, whose gradient is of its cells."""
     n, predicted = rows.proba.shape[1], rows.proba.argmax(axis=1)
     matrix = np.bincount(rows.codes * n + predicted, rows.weights, n * n).reshape(n, n)
@@ -82,7 +82,7 @@ def _mcc(rows: _Rows) -> Floats:
     return np.asarray((covariance + total * slope[rows.codes, predicted]) / scale)
 
 
-def _ece(rows: _Rows) -> Floats:
+def _ece(rows: _WeightedRows) -> Floats:
     """The expected calibration error: in each bin of confidence, the rows that make it larger or smaller."""
     confidence = rows.proba.max(axis=1)
     which = np.searchsorted(np.linspace(0, 1, _BINS + 1)[1:-1], confidence)
@@ -100,7 +100,7 @@ class _Ranking:
     hits: Floats
 
     @classmethod
-    def of(cls, rows: _Rows, code: int) -> _Ranking:
+    def of(cls, rows: _WeightedRows, code: int) -> _Ranking:
         """The ranking by P of a class."""
         is_own = np.asarray(rows.codes == code, np.float64)
         step = np.unique(-rows.proba[:, code], return_inverse=True)[1]
@@ -157,10 +157,10 @@ class _Ranking:
         return np.asarray(metric + n / n_own * slope)
 
 
-def _mean_ranking(metric: Callable[[_Ranking], Floats]) -> Callable[[_Rows], Floats]:
+def _mean_ranking(metric: Callable[[_Ranking], Floats]) -> Callable[[_WeightedRows], Floats]:
     """The mean over the classes that `evaluate` averages, of those for which the metric is defined."""
 
-    def values(rows: _Rows) -> Floats:
+    def values(rows: _WeightedRows) -> Floats:
         rankings = [_Ranking.of(rows, code) for code in auc_classes(range(rows.proba.shape[1]))]
         defined = [metric(ranking) for ranking in rankings if ranking.is_defined]
         return np.mean(defined, axis=0) if defined else np.full(len(rows.codes), np.nan)
@@ -205,7 +205,9 @@ class Criterion:
         if self._values is None:
             return losses_of(log_score, codes)
         share = np.exp(log_score - greatest(log_score)[:, None])
-        values = self._values(_Rows(share / share.sum(axis=1, keepdims=True), codes, np.asarray(weights, np.float64)))
+        values = self._values(
+            _WeightedRows(share / share.sum(axis=1, keepdims=True), codes, np.asarray(weights, np.float64))
+        )
         return -values if self.is_higher_better else values
 
     def value(self, loss: float) -> float:
