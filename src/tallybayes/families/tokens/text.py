@@ -41,6 +41,7 @@ from tallybayes.arrays.token_rules import Rules, pack_strings
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.strength import Strength
 from tallybayes.families.tokens.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.tokens.text_options import check_key, check_text_options, stop_words, strength
 from tallybayes.families.tokens.text_variant import choose
@@ -326,6 +327,10 @@ class Text(TokenFamily):
         default = _UNDECIDED_K if self.variant == "auto" else 1.0
         k = smoothing if smoothing != "auto" else default if self.k == "auto" else self.k
         return TokenPrior(np.full(len(tally.features), float(k)))
+
+    def strengths(self, tally: TokenTally, smoothing: Smoothing) -> list[Strength]:
+        """Laplace's k, which is never selected by evidence."""
+        return [Strength(k) for k in self.prior(tally, smoothing).k.tolist()]
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""
