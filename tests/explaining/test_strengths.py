@@ -76,7 +76,7 @@ def test_a_selected_k_is_kept_and_shown(tmp_path):
     assert f"smoothing: k = {k:g}" in printed
     assert printed.count(f"k = {k:g})") == 2
     found = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
-    assert found["smoothing"] == {name: {"k": k, "by_evidence": False} for name in "xz"}
+    assert found["strengths"] == {name: {"k": k, "by_evidence": False} for name in "xz"}
 
 
 def test_a_model_with_several_k_says_of_which_columns():
@@ -87,4 +87,4 @@ def test_a_model_with_several_k_says_of_which_columns():
     assert tb.fit(table(), "y", families=FAMILY_OF, estimate="mle").describe().strengths["x"].value == 0
     numbers = tb.fit({"x": [0.5, 1.5, 2.5], "y": ["p", "q", "q"]}, "y", numeric="gaussian")
     assert numbers.describe().strengths == {}
-    assert "smoothing" not in numbers.describe().to_dict()
+    assert "strengths" not in numbers.describe().to_dict()
