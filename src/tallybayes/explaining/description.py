@@ -95,7 +95,7 @@ class Description(ResultView):
             {**schema, "classes": self.classes, "parameters": finite_json(self.columns)}
             | (({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {}))
             | (
-                {"smoothing": finite_json({k: s.to_dict() for k, s in self.strengths.items()})}
+                {"strengths": finite_json({k: s.to_dict() for k, s in self.strengths.items()})}
                 if self.strengths
                 else {}
             )
