@@ -48,9 +48,8 @@ def test_it_is_that_of_scipy(kind, learned, new):
 
 def test_the_probabilities_of_all_bags_of_a_size_sum_to_one():
     model = fitted("matrix", [bag_of("matrix", [3, 1, 0, 2]), bag_of("matrix", [0, 1, 4, 1])], ["p", "q"])
-    rows = [
-        bag_of("matrix", [a, b, c, 5 - a - b - c]) for a in range(6) for b in range(6 - a) for c in range(6 - a - b)
-    ]
+    sizes = [(a, b, c) for a in range(6) for b in range(6 - a) for c in range(6 - a - b)]
+    rows = [bag_of("matrix", [*size, 5 - sum(size)]) for size in sizes]
     total = np.exp(model.log_likelihood({"bag": rows}, coefficient=True)).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -79,9 +78,8 @@ def test_amounts_that_are_not_whole_are_refused():
         model.log_likelihood({"bag": [{"a": 1}, {"b": 0.25}]}, coefficient=True)
     assert (caught.value.column, caught.value.row) == ("bag", 1)
     assert np.isfinite(model.log_likelihood({"bag": [{"a": 1}, {"b": 0.25}]})).all()
-    logs = tb.fit(
-        {"t": ["a1 a1", "b1"], "y": ["p", "q"]}, "y", families={"t": tb.Text("counts", tf="log")}, smoothing=1
-    )
+    logarithms = {"t": tb.Text("counts", tf="log", unit=False)}
+    logs = tb.fit({"t": ["a1 a1", "b1"], "y": ["p", "q"]}, "y", families=logarithms, smoothing=1)
     with pytest.raises(DataError, match="whole amounts"):
         logs.log_marginal({"t": ["a1 a1"]}, coefficient=True)
     with pytest.raises(ParameterError, match="coefficient: True or False"):
