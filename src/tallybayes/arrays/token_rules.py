@@ -51,6 +51,9 @@ class Tokeniser(Protocol):
     def numbers(self) -> Any:
         """An object that numbers tokens: a new lexicon, or the buckets of the hash."""
 
+    def only_tokens(self) -> Any:
+        """A lexicon of the only tokens that count, which must not be changed; None if all do."""
+
     def stop_words(self) -> Any:
         """A lexicon of the words to be excluded; None if there are none."""
 

@@ -67,9 +67,12 @@ def _write(model: Any, names: list[str] | None, level: float | None, output: str
 def _describe_fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
     from tallybayes.formatting import listed, number, shown, signed
+    from tallybayes.model.model_summary import smoothing_words
     from tallybayes.state.column_weights import weight_range
 
     weights, result = model.column_weights, {}
+    if (smoothing := smoothing_words(model.snapshot().state)) is not None:
+        result["smoothing"] = smoothing
     if weights.fitted_on:
         result["column weights"] = f"fitted on held-out rows ({number(weights.fitted_on, 12)} different rows)"
     if weights.missing:

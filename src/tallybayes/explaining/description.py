@@ -16,6 +16,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean
 from tallybayes.families.credible import beta_interval
 from tallybayes.families.predictive import Predictive
+from tallybayes.families.strength import Strength
 from tallybayes.formatting import finite_json, number, shown
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
@@ -36,7 +37,7 @@ class Description(ResultView):
     """Class prior, families with their reasons, and a table of parameters per column; print it.
 
     n_tokens: how many tokens each column of tokens has, of which `columns` may list fewer; lists_all: whether all of
-    them are there, and printed.
+    them are there, and printed. strengths: how strongly each column is smoothed, if it is.
     """
 
     classes: list[dict[str, Any]]
@@ -45,6 +46,7 @@ class Description(ResultView):
     notes: dict[str, str] = field(default_factory=dict)
     n_tokens: dict[str, int] = field(default_factory=dict)
     lists_all: bool = False
+    strengths: dict[str, Strength] = field(default_factory=dict)
     _heading: ClassVar[str] = "Parameters"
 
     @classmethod
@@ -64,7 +66,15 @@ class Description(ResultView):
         features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
         notes = {name: note for p, i, name in features if (note := _join(p.note(i), _prior_in_words(state, name)))}
         n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
-        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all)
+        strengths = {
+            name: strength
+            for block in scorer.blocks
+            for name, strength in zip(
+                block.tally.features, block.family.strengths(block.tally, block.smoothing), strict=False
+            )
+            if name in columns
+        }
+        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all, strengths)
 
     @property
     def cut(self) -> dict[str, dict[str, int]]:
@@ -84,8 +94,14 @@ class Description(ResultView):
         schema = self.schema.to_dict()
         for name, family in self.schema.families.items():
             schema["columns"][name]["family"] = family.display_name()
-        return {**schema, "classes": self.classes, "parameters": finite_json(self.columns)} | (
-            ({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {})
+        return (
+            {**schema, "classes": self.classes, "parameters": finite_json(self.columns)}
+            | (({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {}))
+            | (
+                {"strengths": finite_json({k: s.to_dict() for k, s in self.strengths.items()})}
+                if self.strengths
+                else {}
+            )
         )
 
     def to_frame(self) -> Any:
@@ -112,8 +128,9 @@ class Description(ResultView):
         limit = None if self.lists_all else _ROWS
         parts: list[str | TextGrid] = [*_render(self.classes, limit=limit), str(self.schema)]
         for name, rows in self.columns.items():
-            family, note = self.schema.columns[name].family, self.notes.get(name)
-            told = ", ".join(text for text in (family and family.display_name(), note) if text)
+            family, note, strength = self.schema.columns[name].family, self.notes.get(name), self.strengths.get(name)
+            facts = family and family.display_name(), note, strength and str(strength)
+            told = ", ".join(text for text in facts if text)
             parts += _render(rows, f"{name} ({told})", limit=limit, n_tokens=self.n_tokens.get(name))
         return parts
 

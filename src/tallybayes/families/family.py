@@ -36,6 +36,7 @@ from tallybayes.families.predictive import (
     part_of_prior,
 )
 from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.strength import Strength
 from tallybayes.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -131,6 +132,11 @@ class Family(ABC, Generic[TallyT, PriorT]):
     def own_smoothing(self) -> Smoothing:
         """The strength of smoothing that is set by an option of the family; "auto" if none is."""
         return "auto"
+
+    def strengths(self, tally: TallyT, smoothing: Smoothing) -> list[Strength]:
+        """How strongly each column is smoothed, as given or as "auto" selected it; none if nothing is smoothed."""
+        is_given = self.takes_smoothing and smoothing != "auto"
+        return [Strength(float(smoothing))] * len(tally.features) if is_given else []
 
     @property
     def separator(self) -> str | None:

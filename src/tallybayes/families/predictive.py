@@ -229,6 +229,10 @@ class Predictive(ABC):
         got = Described(type(self).__name__)
         raise UnsupportedError("a family with a posterior in closed form", got=got, column=column)
 
+    def log_coefficient(self, columns: Sequence[Column]) -> Floats:
+        """What `log_prob` leaves out because it is the same for every class, (rows,): of bags the number of orders."""
+        return np.zeros(len(columns[0]) if columns else 0)
+
     def log_prob(self, columns: Sequence[Column]) -> Floats:
         """Log likelihood of each row under each class, (rows, classes)."""
         out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))

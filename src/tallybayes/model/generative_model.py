@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.errors import check_integer
+from tallybayes.errors import ParameterError, check_integer
 from tallybayes.explaining.description import Description, describe_with_intervals
 from tallybayes.explaining.likelihood import Objective, log_evidence, objective
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import CurrentState, Reading
 from tallybayes.scoring.posterior import log_marginal
+from tallybayes.scoring.scorer import Columns, Scorer
 from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["GenerativeModel"]
@@ -51,10 +52,24 @@ class GenerativeModel:
         with self.reading() as snapshot:
             return snapshot.plain().scorer.log_prior.copy()
 
-    def log_likelihood(self, data: Any) -> Floats:
-        """Log p(row | class), (rows, classes)."""
+    def log_likelihood(self, data: Any, *, coefficient: bool = False) -> Floats:
+        """Log p(row | class), (rows, classes).
+
+        coefficient: with the multinomial coefficient, log n! minus the sum of log x!, of bags and texts of the variant
+        counts. Without it, which is the default, the tokens of a row are taken to come in one order; it is the same for
+        all classes. Tokens that were never learned are no part of it, as they are no part of the likelihood.
+
+        >>> import tallybayes as tb
+        >>> table = {"bag": [["a", "a", "b"], ["b"]], "y": ["p", "q"]}
+        >>> model = tb.fit(table, label="y", families={"bag": "multinomial"}, smoothing=1)
+        >>> np.exp(model.log_likelihood({"bag": [["a", "b"]]}, coefficient=True)).round(3).tolist()  # 2 P(a) P(b)
+        [[0.48, 0.444]]
+        """
         with self.reading() as snapshot:
-            return _with_likelihoods(snapshot, "log_likelihood").log_likelihood(data)
+            plain = _with_likelihoods(snapshot, "log_likelihood")
+            if _is_wanted(coefficient):
+                return _with_coefficient(plain, plain.scorer.without_prior(), data)
+            return plain.log_likelihood(data)
 
     def log_likelihood_by_column(self, data: Any) -> dict[str, Floats]:
         """Log p(value | class) of every column by its name, (rows, classes) each; they add up to `log_likelihood`.
@@ -72,15 +87,15 @@ class GenerativeModel:
             names = sorted({name for parts in batches for name in parts})
             return {name: plain.join(parts[name] for parts in batches) for name in names}
 
-    def log_joint(self, data: Any) -> Floats:
-        """Log P(class, row), (rows, classes): `log_prior` plus `log_likelihood`."""
+    def log_joint(self, data: Any, *, coefficient: bool = False) -> Floats:
+        """Log P(class, row), (rows, classes): `log_prior` plus `log_likelihood`, to which `coefficient` belongs."""
         with self.reading() as snapshot:
-            return _with_likelihoods(snapshot, "log_joint").log_score(data)
+            return _log_joint(_with_likelihoods(snapshot, "log_joint"), data, coefficient)
 
-    def log_marginal(self, data: Any) -> Floats:
-        """Log p(row), (rows,): low for rows unlike anything learned."""
+    def log_marginal(self, data: Any, *, coefficient: bool = False) -> Floats:
+        """Log p(row), (rows,): low for rows unlike anything learned; coefficient: as in `log_likelihood`."""
         with self.reading() as snapshot:
-            return log_marginal(_with_likelihoods(snapshot, "log_marginal").log_score(data))
+            return log_marginal(_log_joint(_with_likelihoods(snapshot, "log_marginal"), data, coefficient))
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
@@ -133,6 +148,28 @@ class GenerativeModel:
 def _as_names(column: str | Iterable[str] | None) -> list[str] | None:
     """One name or several as a list; None for all columns."""
     return [column] if isinstance(column, str) else None if column is None else list(dict.fromkeys(column))
+
+
+def _is_wanted(coefficient: Any) -> bool:
+    if not isinstance(coefficient, bool | np.bool_):
+        raise ParameterError("coefficient: True or False", got=coefficient)
+    return bool(coefficient)
+
+
+def _log_joint(plain: Snapshot, data: Any, coefficient: Any) -> Floats:
+    return _with_coefficient(plain, plain.scorer, data) if _is_wanted(coefficient) else plain.log_score(data)
+
+
+def _with_coefficient(plain: Snapshot, scorer: Scorer, data: Any) -> Floats:
+    """The scores of rows with the coefficients of all columns."""
+
+    def work(columns: Columns, n_rows: int) -> Floats:
+        result = scorer.log_score(columns, n_rows)
+        for predictive in scorer.predictives:
+            result += predictive.log_coefficient([columns[name] for name in predictive.features])[:, None]
+        return result
+
+    return plain.join(scores for _, scores in plain.map_batches(data, work))
 
 
 def _with_likelihoods(snapshot: Snapshot, verb: str) -> Snapshot:

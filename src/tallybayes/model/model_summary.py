@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tallybayes.columns.schema import Schema
+from tallybayes.families.family import Smoothing
 from tallybayes.formatting import number, rows_of, shown
 from tallybayes.notebook_view import TextGrid
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["setting_rows", "summary_parts"]
+__all__ = ["setting_rows", "smoothing_words", "summary_parts"]
 
 _CLASSES = 30  # listed; of more classes the most frequent
 _WIDTH = 80  # characters of a line with names of columns
@@ -97,9 +98,10 @@ def _list_names(names: list[str]) -> str:
 
 
 def setting_rows(state: ModelState) -> list[list[str]]:
-    """Column weights, calibration, decision rule and selected variants of text in words, and whether they are stale."""
+    """Smoothing, column weights, calibration, decision and variants of text in words, and whether they are stale."""
     settings, stale = state.settings, state.stale
-    fitted = {
+    fitted = {} if (smoothing := smoothing_words(state)) is None else {"smoothing": ("smoothing", smoothing)}
+    fitted |= {
         "column weights": ("column_weights", _weights(settings.column_weights)),
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
         "decision": ("decision", str(settings.decision or "the most probable class")),
@@ -109,6 +111,20 @@ def setting_rows(state: ModelState) -> list[list[str]]:
         fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"
     return [[name, text + (note if key in stale else "")] for name, (key, text) in fitted.items()]
+
+
+def smoothing_words(state: ModelState) -> str | None:
+    """The k of the columns that are smoothed; None if all are "auto", by evidence."""
+    names: dict[Smoothing, list[str]] = {}
+    for name, family in state.schema.families.items():
+        if family.takes_smoothing:
+            names.setdefault(state.settings.smoothing_of(name), []).append(name)
+    if names.keys() <= {"auto"}:
+        return None
+    shown_k = {k: "by evidence" if k == "auto" else f"k = {number(k)}" for k in names}
+    if len(names) == 1:
+        return shown_k[next(iter(names))]
+    return "; ".join(f"{shown_k[k]} of {_list_names(columns)}" for k, columns in names.items())
 
 
 def _weights(weights: ColumnWeights | None) -> str:

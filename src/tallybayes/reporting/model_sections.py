@@ -133,9 +133,14 @@ def _share(missing: Mapping[str, NDArray[np.int64]], name: str, n: int) -> str:
 
 
 def _family(data: ReportData, name: str) -> str:
-    """The family of a column, and its weight."""
-    family, note = data.model.schema.family_name(name), data.description.notes.get(name, "")
-    return f"{family}, {note}" if "weight" in note else family
+    """The family of a column, its weight, and how strongly it is smoothed."""
+    note, strength = data.description.notes.get(name, ""), data.description.strengths.get(name)
+    facts = [
+        data.model.schema.family_name(name),
+        note if "weight" in note else "",
+        "" if strength is None else strength,
+    ]
+    return ", ".join(str(fact) for fact in facts if fact)
 
 
 def add_importance(page: Page, data: ReportData) -> None:

@@ -33,6 +33,7 @@ class Candidate:
 
     def __str__(self) -> str:
         k = f", k = {self.smoothing:.3g}" if isinstance(self.smoothing, float) else ""
+        k = ", k by evidence" if self.smoothing == "auto" else k
         return self.family.display_name().replace(":unseen=missing", "") + k
 
 

@@ -5,8 +5,9 @@
 
 s_c are the scores of the model without the document, with all columns and their weights, so that what is corrected are
 the errors on new documents. The strength of the shrinkage to 0 is selected on a fifth of the documents, on which
-nothing is fitted; the corrections are kept only if they lower the log loss there by more than 1.5 standard errors. The
-loss is convex; a native kernel computes it with its gradient, and L-BFGS minimises it.
+nothing is fitted; the corrections are kept only if they lower the log loss there by more than 1.5 standard errors, or
+improve another criterion by as many. The loss is convex; a native kernel computes it with its gradient, and L-BFGS
+minimises it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Indices
 from tallybayes.arrays.chunks import in_threads
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import remove_weights
 from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.tables.table import Table
 from tallybayes.tuning.group_folds import GroupedRows, clustered_error
 from tallybayes.tuning.tuning_result import Step, Tuning
-from tallybayes.weights.weight_fit import losses_of
 
 __all__ = ["correct_tokens", "fit_token_corrections"]
 
@@ -46,7 +47,13 @@ _FAR = 700.0  # nats: scores below are as good as impossible
 
 
 def correct_tokens(
-    tuning: Tuning, sample: Callable[[int], Table | GroupedRows], label: Any, sample_weight: Any, *, seed: int
+    tuning: Tuning,
+    sample: Callable[[int], Table | GroupedRows],
+    label: Any,
+    sample_weight: Any,
+    *,
+    seed: int,
+    criterion: Criterion = LOG_LOSS,
 ) -> Tuning:
     """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
 
@@ -54,15 +61,17 @@ def correct_tokens(
 
     A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
     """
-    fitted = fit_token_corrections(tuning.model, sample, label, sample_weight, seed=seed)
+    fitted = fit_token_corrections(tuning.model, sample, label, sample_weight, seed=seed, criterion=criterion)
     if fitted is None:
         return tuning
     corrections, gain = fitted
     state = _with_shared_weights(tuning.model, list(corrections.columns)).snapshot().state
     model = Model(replace(state, settings=replace(state.settings, token_corrections=corrections)))
     sizes = ", ".join(f"{name}: {len(table.tokens):,} tokens" for name, table in corrections.columns.items())
-    step = Step("corrections of tokens", len(_STRENGTHS), sizes, gain.before, gain.after)
+    step = Step("corrections of tokens", len(_STRENGTHS), sizes, *gain.values)
     result = replace(tuning, model=model, steps=[*tuning.steps, step], is_default=False)
+    if tuning.values is not None:
+        result = replace(result, values=(tuning.values[0], tuning.values[1] + gain.values[1] - gain.values[0]))
     before, change = tuning.estimate, gain.after - gain.before
     if before is None:
         return result
@@ -73,6 +82,9 @@ def correct_tokens(
         error=float(np.hypot(before.error, gain.error)),
         accuracy_error=float(np.hypot(before.accuracy_error, gain.accuracy_error)),
     )
+    if before.value is not None and before.value_error is not None:
+        value, error = before.value + gain.values[1] - gain.values[0], np.hypot(before.value_error, gain.value_error)
+        estimate = replace(estimate, value=value, value_error=float(error))
     return replace(result, estimate=estimate, log_loss=(tuning.log_loss[0], tuning.log_loss[1] + change))
 
 
@@ -80,7 +92,8 @@ def correct_tokens(
 class CorrectionGain:
     """The log loss of judged documents without and with corrections, and the difference of the accuracies.
 
-    error, accuracy_error: standard errors of the differences.
+    error, accuracy_error: standard errors of the differences. values: the criterion without and with corrections;
+    value_error: the standard error of the difference.
     """
 
     before: float
@@ -88,10 +101,18 @@ class CorrectionGain:
     error: float
     accuracy: float
     accuracy_error: float
+    values: tuple[float, float]
+    value_error: float
 
 
 def fit_token_corrections(
-    model: Model, sample: Callable[[int], Table | GroupedRows], label: Any, sample_weight: Any, *, seed: int = 0
+    model: Model,
+    sample: Callable[[int], Table | GroupedRows],
+    label: Any,
+    sample_weight: Any,
+    *,
+    seed: int = 0,
+    criterion: Criterion = LOG_LOSS,
 ) -> tuple[TokenCorrections, CorrectionGain] | None:
     """Corrections fitted on rows that the model has learned, and what they bring on documents that judge.
 
@@ -102,7 +123,7 @@ def fit_token_corrections(
             continue
         shared = _with_shared_weights(model, [name])
         problem = _problem(shared, name, sample(_DOCUMENTS), label, sample_weight)
-        solution = None if problem is None else problem.solve(seed)
+        solution = None if problem is None else problem.solve(seed, criterion)
         if problem is None or solution is None:
             continue
         fitted, gain = solution
@@ -158,11 +179,11 @@ class _CorrectionFit:
         """Tokens and classes."""
         return len(self.names), self.base.shape[1]
 
-    def judge(self, table: Floats) -> tuple[Floats, Floats]:
-        """-log P(y | x) of every document, and whether the answer is right."""
+    def judge(self, table: Floats) -> Floats:
+        """The log scores of every document with corrections."""
         scores = self.base.copy()
         kernels.active.add_bags(*self._bags, table, scores, 0, len(scores))
-        return losses_of(scores, self.codes), np.asarray(scores.argmax(axis=1) == self.codes, np.float64)
+        return scores
 
     def minimise(self, strength: float, start: Floats) -> Floats:
         """The corrections with the least loss."""
@@ -186,7 +207,7 @@ class _CorrectionFit:
         result: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *rows)
         return result
 
-    def solve(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
+    def solve(self, seed: int, criterion: Criterion) -> tuple[Floats, CorrectionGain] | None:
         """The corrections with the best strength, and what they bring; None if they do not help."""
         if self.grouped is None:
             order = np.random.default_rng(seed).permutation(len(self.codes))
@@ -199,20 +220,39 @@ class _CorrectionFit:
             return None
         size = float((self.amounts.data**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
-        (before, was_right), best = judged.judge(table), None
+        scores, best = judged.judge(table), None
+        before = judged.losses(scores, criterion)
         for strength in _STRENGTHS:
             table = fitted.minimise(strength * size, table)
-            losses, is_right = judged.judge(table)
-            if best is not None and judged.mean(losses) >= judged.mean(best[0]):
+            better = judged.judge(table)
+            losses = judged.losses(better, criterion)
+            if best is not None and not judged.mean(losses) < judged.mean(best[0]):
                 break
-            best = losses, strength, table, is_right
+            best = losses, strength, table, better
         assert best is not None
-        error = judged.error(before - best[0])
-        if not judged.mean(before) - judged.mean(best[0]) > _ERRORS * error:
+        if not judged.mean(before) - judged.mean(best[0]) > _ERRORS * judged.error(before - best[0]):
             return None
-        more = best[3] - was_right
-        gain = CorrectionGain(judged.mean(before), judged.mean(best[0]), error, judged.mean(more), judged.error(more))
-        return self.minimise(best[1] * size, best[2]), gain
+        return self.minimise(best[1] * size, best[2]), judged.gain(scores, best[3], criterion)
+
+    def losses(self, scores: Floats, criterion: Criterion) -> Floats:
+        """What every document contributes to a criterion; lower is better."""
+        return criterion.losses(scores, self.codes, self.weights)
+
+    def gain(self, before: Floats, after: Floats, criterion: Criterion) -> CorrectionGain:
+        """What other scores of the documents bring."""
+        (loss, new_loss), (value, new_value) = (
+            [self.losses(one, by) for one in (before, after)] for by in (LOG_LOSS, criterion)
+        )
+        was_right, is_right = ((one.argmax(axis=1) == self.codes).astype(np.float64) for one in (before, after))
+        return CorrectionGain(
+            self.mean(loss),
+            self.mean(new_loss),
+            self.error(loss - new_loss),
+            self.mean(is_right - was_right),
+            self.error(is_right - was_right),
+            (criterion.value(self.mean(value)), criterion.value(self.mean(new_value))),
+            self.error(value - new_value),
+        )
 
     def mean(self, losses: Floats) -> float:
         """The mean over the documents."""

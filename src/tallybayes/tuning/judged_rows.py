@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.axis import positions
 from tallybayes.columns.schema import Schema
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.model.fit import learn_and_sample
 from tallybayes.state.model_state import ModelState
@@ -73,20 +74,30 @@ class JudgedRows:
     share: float  # of the rows of the table that are in the sample
     shared_fit: float = _SHARED_FIT  # factor of the variance
     group: NDArray[np.int64] | None = None  # of the rows of the sample, where rows have groups
+    criterion: Criterion = LOG_LOSS
 
     @classmethod
-    def of(cls, base: WeightFit, at: NDArray[np.int64]) -> JudgedRows:
+    def of(cls, base: WeightFit, at: NDArray[np.int64], criterion: Criterion = LOG_LOSS) -> JudgedRows:
         """Some lines of the evidence of a sample."""
         divided, rows = base.held_out.rows, base.held_out.rows.rows
         share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
         facts = base.lines.codes[at], np.asarray(base.held_out.weights[at]), divided.copies[at], divided.row[at]
         group = None if base.state.schema.group is None else np.unique(rows.signatures, return_inverse=True)[1]
-        return cls(at, *facts, min(share, 1.0), group=group)
+        return cls(at, *facts, min(share, 1.0), group=group, criterion=criterion)
 
     def losses(self, scores: Mixture) -> Floats:
         """The log loss of each."""
         mixed = [share * losses_of(joint[self.at], self.codes) for share, joint in scores]
         return np.asarray(np.sum(mixed, axis=0))
+
+    def _criterion_losses(self, scores: Mixture) -> Floats:
+        """What each contributes to the criterion; lower is better."""
+        mixed = [share * self.criterion.losses(joint[self.at], self.codes, self.weights) for share, joint in scores]
+        return np.asarray(np.sum(mixed, axis=0))
+
+    def value(self, joint: Floats) -> float:
+        """The criterion, given the log score of all lines."""
+        return self.criterion.value(self.mean(self._criterion_losses([(1.0, joint)])))
 
     def loss(self, joint: Floats) -> float:
         """The mean log loss, given the log score of all lines."""
@@ -113,10 +124,14 @@ class JudgedRows:
     def are_clearly_better(self, scores: Mixture, than: Mixture) -> bool:
         """Whether scores have a lower log loss than others, by more than a standard error and not by next to nothing.
 
-        The standard error is that of the rows: most of the error of the fits is common to both.
+        The standard error is that of the rows: most of the error of the fits is common to both. Other criteria have no
+        nats to compare with `_LEAST_GAIN`: they must improve by the standard errors that a log likelihood ratio of so
+        many nats is worth.
         """
-        gain = self.losses(than) - self.losses(scores)
+        gain = self._criterion_losses(than) - self._criterion_losses(scores)
         mean = self.mean(gain)
+        if self.criterion is not LOG_LOSS:
+            return mean > math.sqrt(2 * _LEAST_GAIN) * self._row_error(gain)
         return mean > self._row_error(gain) and mean * float(self.copies.sum()) > _LEAST_GAIN
 
     def estimate(self, scores: Mixture) -> Estimate:
@@ -124,18 +139,22 @@ class JudgedRows:
         losses = self.losses(scores)
         is_right = np.sum([share * (joint[self.at].argmax(axis=1) == self.codes) for share, joint in scores], axis=0)
         n_rows = round(float(self.weights.sum()))
-        return Estimate(self.mean(is_right), self.mean(losses), self.error(losses), n_rows, self.error(is_right))
+        result = Estimate(self.mean(is_right), self.mean(losses), self.error(losses), n_rows, self.error(is_right))
+        if self.criterion is LOG_LOSS:
+            return result
+        values = self._criterion_losses(scores)
+        return replace(result, value=self.criterion.value(self.mean(values)), value_error=self.error(values))
 
 
 def nested_estimate(
-    base: WeightFit, schema: Schema, fitted: Callable[[Model, RowSample, Learn], Model]
+    base: WeightFit, schema: Schema, fitted: Callable[[Model, RowSample, Learn], Model], criterion: Criterion
 ) -> Estimate | None:
     """The estimate by models that are fitted without the rows they judge; None where it is not needed.
 
     schema: before the options of texts were selected. fitted: the model that is tuned to the rows that it has learned,
     given a sample of them and what lets another model learn the same rows.
     """
-    rows, judged = base.held_out.rows, JudgedRows.of(base, np.arange(len(base.held_out.rows)))
+    rows, judged = base.held_out.rows, JudgedRows.of(base, np.arange(len(base.held_out.rows)), criterion)
     n_rows, has_texts = judged.copies.sum(), any(family.tokeniser is not None for family in schema.families.values())
     if not has_texts or judged.share < 1 or not LEAST_ROWS < n_rows < _MOST_ROWS:
         return None

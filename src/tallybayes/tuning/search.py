@@ -1,6 +1,7 @@
 """Stepwise selection of hyperparameters by leave-one-out log loss.
 
-Every step evaluates candidates and takes the best one if the improvement is significant. The log losses are compared
+Every step evaluates candidates and takes the best one if the improvement is significant. By another criterion than the
+log loss, its values take the place of the log losses (`evaluation/criterion.py`). The log losses are compared
 at the best temperature: correlated columns make naive Bayes over-confident, and the column weights that are fitted
 afterwards correct that (`tuning/term_search.py`).
 """
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.columns.column_spec import Origin, Status
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.families import Family
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
@@ -31,6 +33,7 @@ UNCHANGED = "unchanged"  # the choice of a step without a significant improvemen
 
 _PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
 _COLUMNS = 200  # with more columns no selection of columns is attempted
+_ERRORS = 1.5  # standard errors by which the criterion must improve, at least
 _TO_ONE = 10.0  # strength of the shrinkage of the temperature to 1
 
 
@@ -44,20 +47,28 @@ class Search:
     progress: Progress
     now: dict[str, Candidate]
     rows: ScoredRows
+    criterion: Criterion
     temperature: float = 1.0
     steps: list[Step] = field(default_factory=list)
     curve: list[dict[str, float]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, evidence: ColumnEvidence, model: Model, given: Mapping[str, Family], progress: Progress) -> Search:
+    def of(
+        cls,
+        evidence: ColumnEvidence,
+        model: Model,
+        given: Mapping[str, Family],
+        progress: Progress,
+        criterion: Criterion = LOG_LOSS,
+    ) -> Search:
         """The start of a search, from a fitted model."""
         blocks = model.snapshot().scorer.blocks
         families = model.schema.families
         now = {
             name: Candidate(model, name, families[name]) for name in sorted(n for b in blocks for n in b.tally.features)
         }
-        return cls(evidence, model, given, progress, now, evidence.rows(model))
+        return cls(evidence, model, given, progress, now, evidence.rows(model), criterion)
 
     # Arrays
 
@@ -74,8 +85,15 @@ class Search:
         return result
 
     def losses(self, total: Floats) -> Floats:
-        """-log P(class | row) of every row at the current temperature."""
-        return self.rows.losses(self.rows.log_prior + self.temperature * total)
+        """-log P(class | row) of every row at the current temperature, or what it contributes to the criterion."""
+        return self._losses_of(self.rows.log_prior + self.temperature * total)
+
+    def _losses_of(self, log_score: Floats) -> Floats:
+        return self.criterion.losses(log_score, self.rows.codes, self.rows.weights)
+
+    def value(self) -> float:
+        """The criterion of the current candidates at temperature 1."""
+        return self.criterion.value(self.rows.mean(self._losses_of(self.rows.log_prior + self.total())))
 
     def log_loss(self) -> float:
         """The log loss of the current candidates at temperature 1."""
@@ -97,11 +115,14 @@ class Search:
         """Whether losses are significantly lower.
 
         The mean must improve by more than 1.5 standard errors, and the sum by more than 1 + log(candidates) nats, a
-        correction for selecting the best of several.
+        correction for selecting the best of several. Other criteria than the log loss have no nats: they must improve
+        by so many standard errors that a log likelihood ratio would have these nats, sqrt(2 nats).
         """
-        better = old - new
-        mean = self.rows.mean(better)
-        return bool(mean > 1.5 * self.rows.error(better) and mean * len(better) > 1.0 + np.log(tried))
+        better, nats = old - new, 1.0 + np.log(tried)
+        mean, error = self.rows.mean(better), self.rows.error(better)
+        if self.criterion is not LOG_LOSS:
+            return bool(mean > max(_ERRORS, np.sqrt(2 * nats)) * error)
+        return bool(mean > _ERRORS * error and mean * len(better) > nats)
 
     # Steps
 
@@ -118,8 +139,11 @@ class Search:
                 self.progress("smoothing", i / n)
                 tried = {name: with_strength(self.now[name], k) for name in names}
                 total = rest + sum(self.array(candidate) for candidate in tried.values())
-                plain = self.rows.mean(self.rows.losses(self.rows.log_prior + total))
-                self.curve.append({"k": k, "log_loss": plain})
+                log_score = self.rows.log_prior + total
+                self.curve.append({"k": k, "log_loss": self.rows.mean(self.rows.losses(log_score))})
+                if self.criterion is not LOG_LOSS:
+                    value = self.criterion.value(self.rows.mean(self._losses_of(log_score)))
+                    self.curve[-1][self.criterion.name] = value
                 yield self.losses(total), (k, tried)
 
         before, choice = self.losses(self.total()), UNCHANGED
@@ -154,7 +178,7 @@ class Search:
         total, choice = self.total(), UNCHANGED
         models = [(k, self.model.with_settings(class_smoothing=k)) for k in _PRIORS]
         tried = ((k, model, self.evidence.rows(model)) for k, model in models)
-        losses = ((one[2].losses(one[2].log_prior + self.temperature * total), one) for one in tried)
+        losses = ((self._losses_of(one[2].log_prior + self.temperature * total), one) for one in tried)
         before = self.losses(total)
         if best := self._better(losses, before, len(models)):
             k, self.model, self.rows = best[1]
@@ -195,7 +219,8 @@ class Search:
         return best if best is not None and self.is_better(best[0], before, n) else None
 
     def _note(self, what: str, tried: int, choice: str, before: Floats, after: Floats) -> None:
-        self.steps.append(Step(what, tried, choice, self.rows.mean(before), self.rows.mean(after)))
+        values = (self.criterion.value(self.rows.mean(losses)) for losses in (before, after))
+        self.steps.append(Step(what, tried, choice, *values))
 
 
 def select_hyperparameters(

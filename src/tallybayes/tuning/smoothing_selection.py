@@ -5,38 +5,44 @@ rows. Evidence compares values of k within a family; it cannot compare families,
 
 By validation: the rows are divided at random into three parts, training, validation and test; where rows have groups,
 whole groups by their hashes. One k for all columns is
-selected from a grid: models of the training part are compared on the validation part. The model with the best k is then
+selected from a grid: models of the training part are compared on the validation part by the criterion; of equal ones
+the one with the lowest log loss is taken, which metrics that count answers need. The model with the best k is then
 fitted on both parts and evaluated once on the test part, which no choice depends on. Variants of text are chosen on the
-training part.
+training part. Validation rows of the user's are not learned, and all other rows are for training.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tallybayes.columns.batch import find_groups
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, UnsupportedError
-from tallybayes.evaluation import evaluate
+from tallybayes.errors import DataError, Described, ParameterError, UnsupportedError, is_real_number
+from tallybayes.evaluation import Evaluation, evaluate
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.families.family import Smoothing
+from tallybayes.io.read import to_source
 from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import group_hashes
-from tallybayes.tables.source import Kind, Source
+from tallybayes.tables.source import Kind, Source, Stream
 from tallybayes.tables.table import Table
 from tallybayes.tuning.candidate import grid
 from tallybayes.tuning.search import UNCHANGED
 from tallybayes.tuning.tuning_result import Progress, Step, Tuning
 
-__all__ = ["by_evidence", "by_validation"]
+__all__ = ["ValidationRows", "by_evidence", "by_validation"]
 
 _STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # the values of k whose evidence is compared
-_SHARES = (0.6, 0.2)  # of the rows for training and validation; the rest is for the test
+_SHARE = 0.2  # of the rows for validation, by default
+_REST = 0.8  # of the rows for training and validation; the others are for the test
 _TRAINING, _VALIDATION, _TEST = range(3)
 
 
@@ -68,48 +74,120 @@ def by_evidence(model: Model) -> Tuning:
     return Tuning(result, steps, [], (before, after), int(n), "evidence", unit="-log evidence per row")
 
 
-def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, seed: int, progress: Progress) -> Tuning:
-    """The model with the k that is best on the validation part; `empty` has the schema and settings to start with."""
+@dataclass(frozen=True, eq=False)
+class ValidationRows:
+    """The rows that judge: a share of the rows, drawn by a seed, or rows of their own."""
 
-    def rows_of(*parts: int) -> _RandomParts:
-        return _RandomParts(source, parts, seed, empty.schema)
+    share: float = _SHARE
+    seed: int = 0
+    own: Source | None = None
 
+    @classmethod
+    def of(cls, validation: Any, seed: int, label: Any) -> ValidationRows:
+        """As the user said it: None, a share, or data; checked. label: of the training rows."""
+        if validation is None:
+            return cls(seed=seed)
+        if is_real_number(validation):
+            if not 0 < validation < _REST:
+                expected = f"validation: a share of the rows between 0 and {_REST:g}, or rows"
+                hint = "a fifth of the rows is the test part, and the others are for training"
+                raise ParameterError(expected, got=validation, hint=hint)
+            return cls(float(validation), seed)
+        if label is not None and not isinstance(label, str):
+            hint = "give the label as a column of the data and of the validation rows"
+            raise ParameterError("label: the name of a column, with validation rows", got=label, hint=hint)
+        source = to_source(validation)
+        if isinstance(source, Stream):
+            expected = "validation rows that can be read more than once"
+            raise ParameterError(expected, got=type(validation).__name__, hint="give a table or a path")
+        return cls(seed=seed, own=source)
+
+    def parts(self, source: Source, schema: Schema) -> tuple[Source, Source, Source, Source | None]:
+        """The rows for training, those of the model, those that judge, and those of the test."""
+        if self.own is not None:
+            return source, source, self.own, None
+        ends = round(_REST - self.share, 12), _REST
+        chosen = (_TRAINING,), (_TRAINING, _VALIDATION), (_VALIDATION,), (_TEST,)
+        train, both, judging, test = (_RandomParts(source, parts, ends, self.seed, schema) for parts in chosen)
+        return train, both, judging, test
+
+
+def by_validation(
+    source: Source,
+    empty: Model,
+    label: Any,
+    *,
+    validation: ValidationRows,
+    strengths: int,
+    progress: Progress,
+    criterion: Criterion = LOG_LOSS,
+) -> Tuning:
+    """The model with the k that is best on the validation rows; `empty` has the schema and settings to start with."""
+    training, learned, judging, held_out = validation.parts(source, empty.schema)
     train = empty.copy()
-    n_training = train.learn(rows_of(_TRAINING), label=label).rows
-    model = Model(ModelState(train.schema, empty.settings))
-    n_both = model.learn(rows_of(_TRAINING, _VALIDATION), label=label).rows
+    n_training = train.learn(training, label=label).rows
+    model, n_learned = train, n_training
+    if validation.own is None:
+        model = Model(ModelState(train.schema, empty.settings))
+        n_learned = model.learn(learned, label=label).rows
     check_value(model, label, source)
     if len(train.classes) < 2:
         raise DataError("rows of at least two classes in the training part", got=train.classes)
-    if n_both == n_training:
+    if n_learned == n_training and validation.own is None:
         raise DataError("rows with a label in the validation part", got=0, hint="by='leave-one-out' needs fewer rows")
     families = train.schema.families
     initial = {name: empty.settings.smoothing_of(name) for name in families}
     names = [name for name, family in families.items() if family.takes_smoothing]
     ks = grid(strengths)
     smoothings = [empty.settings.smoothing, *({**initial, **dict.fromkeys(names, k)} for k in ks)]
-    losses = []
+    found = list[Evaluation]()
     for i, smoothing in enumerate(smoothings):
         progress("smoothing", i / len(smoothings))
-        candidate = train.with_settings(smoothing=smoothing)
-        losses.append(evaluate(candidate, rows_of(_VALIDATION), label=label).log_loss)
-    best = int(np.argmin(losses))
+        found.append(evaluate(train.with_settings(smoothing=smoothing), judging, label=label))
+        if found[-1].n_rows == found[-1].n_unknown:
+            raise DataError("validation rows of classes that the training rows have", got=found[-1].classes)
+    best = _best(found, criterion)
     model = model.with_settings(smoothing=smoothings[best])
-    curve = [{"k": k, "log_loss": loss} for k, loss in zip(ks, losses[1:], strict=True)]
+    points = zip(ks, found[1:], strict=True)
+    curve = [{"k": k} | {name: getattr(one, name) for name in ("log_loss", criterion.name)} for k, one in points]
     choice = UNCHANGED if best == 0 else f"k = {ks[best - 1]:.3g} for all"
-    step = Step("one k for all columns", len(ks), choice, losses[0], losses[best])
-    test = evaluate(model, rows_of(_TEST), label=label)
-    return Tuning(model, [step], curve, (losses[0], losses[best]), n_both - n_training, "validation", test)
+    values = getattr(found[0], criterion.name), getattr(found[best], criterion.name)
+    step = Step("one k for all columns", len(ks), choice, *values)
+    test = None if held_out is None else evaluate(model, held_out, label=label)
+    losses = found[0].log_loss, found[best].log_loss
+    return Tuning(
+        model,
+        [step],
+        curve,
+        losses,
+        found[best].n_rows,
+        "validation",
+        test,
+        criterion=criterion,
+        values=None if criterion is LOG_LOSS else values,
+    )
+
+
+def _best(found: list[Evaluation], criterion: Criterion) -> int:
+    """The number of the best evaluation; where the criterion is undefined, it is worse than any."""
+    losses = [criterion.value(getattr(one, criterion.name)) for one in found]
+    if all(map(math.isnan, losses)):
+        got = Described("no value for any k, such as where all rows have one class")
+        raise DataError(f"validation rows on which {criterion.name} is defined", got=got)
+    keys = [(math.inf if math.isnan(loss) else loss, one.log_loss) for loss, one in zip(losses, found, strict=True)]
+    return min(range(len(keys)), key=keys.__getitem__)
 
 
 class _RandomParts(Source):
     """The rows of another source in some of the three parts, drawn row by row or group by group, whatever the batches.
 
-    schema: names the column of groups, if there is one.
+    ends: of the parts, but for the last one. schema: names the column of groups, if there is one.
     """
 
-    def __init__(self, source: Source, parts: tuple[int, ...], seed: int, schema: Schema) -> None:
-        self._source, self._parts, self._seed, self._schema = source, parts, seed, schema
+    def __init__(
+        self, source: Source, parts: tuple[int, ...], ends: tuple[float, ...], seed: int, schema: Schema
+    ) -> None:
+        self._source, self._parts, self._ends, self._seed, self._schema = source, parts, ends, seed, schema
         self.missing = source.missing
 
     def head(self) -> Table:
@@ -131,5 +209,5 @@ class _RandomParts(Source):
         if (groups := find_groups(table, self._schema.group)) is not None:
             keys = (group_hashes(groups) + np.uint64(self._seed)).view(np.int64)
             drawn = hash_integers(keys) / 2.0**64
-        part = np.searchsorted(np.cumsum(_SHARES), drawn, side="right")
+        part = np.searchsorted(self._ends, drawn, side="right")
         return table.take(np.flatnonzero(np.isin(part, self._parts)))

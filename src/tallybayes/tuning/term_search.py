@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.errors import ParameterError, is_real_number
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.judged_rows import JudgedRows, Learn, Mixture, mixture
@@ -79,22 +80,30 @@ class TermSearch:
         """Whether the rows that judge both say so; rows of other samples cannot be compared one by one."""
         mine, theirs = self.judged, than.judged
         if not (np.array_equal(mine.row, theirs.row) and np.array_equal(mine.codes, theirs.codes)):
-            return self.estimate.log_loss < than.estimate.log_loss
+            return self.estimate.loss(mine.criterion) < than.estimate.loss(mine.criterion)
         return mine.are_clearly_better([(1.0, self.joint)], [(1.0, than.joint)])
 
 
 def search_terms(
-    model: Model, sample: RowSample, learn: Learn, what: Collection[str], *, budget: Budget, progress: Progress
+    model: Model,
+    sample: RowSample,
+    learn: Learn,
+    what: Collection[str],
+    *,
+    budget: Budget,
+    progress: Progress,
+    criterion: Criterion = LOG_LOSS,
 ) -> TermSearch | None:
     """The model with the best terms; None if there are too few rows or classes to fit weights on.
 
-    model: without column weights. learn: lets another model learn the same rows.
+    model: without column weights. learn: lets another model learn the same rows. criterion: judges which terms are
+    used; all that is fitted minimises the log loss.
     """
     progress("column weights", 0.0)
     base = WeightFit.of(model.snapshot().state, sample)
     if base is None:
         return None
-    search = _Search(model, base, budget, progress)
+    search = _Search(model, base, budget, progress, criterion)
     search.weights()
     if wanted := [term for term in TERMS if term in what and base.kind == "per class"]:
         search.terms(wanted, learn)
@@ -107,13 +116,13 @@ class _Search:
     _default: Floats
     _joint: Floats
 
-    def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
+    def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress, criterion: Criterion) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
         fold = base.held_out.rows.fold  # the copies of a row are dealt to all folds, and so to both parts
         parts = [np.flatnonzero(fold % 2 == part) for part in (0, 1)]
         # The rows to fit on and the rows to judge on.
         self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
-        self._judged = JudgedRows.of(base, np.concatenate([judges for _, judges in self._splits]))
+        self._judged = JudgedRows.of(base, np.concatenate([judges for _, judges in self._splits]), criterion)
         self._fits: list[FittedWeights] = []  # of the splits, without terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
@@ -130,8 +139,8 @@ class _Search:
         self._default = self._joint
         kinds = {"temperature": "one weight for all columns", "shared": "a weight for each column"}
         choice = kinds.get(self._base.kind, "weights by column and class, slopes")
-        loss = self._judged.loss(self._joint)
-        self._steps.append(Step("column weights", 1, f"as in `fit`: {choice}", loss, loss))
+        value = self._judged.value(self._joint)
+        self._steps.append(Step("column weights", 1, f"as in `fit`: {choice}", value, value))
 
     def terms(self, wanted: Sequence[str], learn: Learn) -> None:
         """Try one kind of terms after the other, each in addition to those that are used so far."""
@@ -141,8 +150,8 @@ class _Search:
         candidates, everything = TermCandidates(self._base), np.arange(len(self._base.lines.codes))
         gains = candidates.gains(everything, FittedWeights.mean(self._fits).weights, self._joint)
         if gains is not None and self._are_independent(gains):
-            loss = self._judged.loss(self._joint)
-            self._steps.append(Step("other terms", len(gains.gain), "none needed: no pair interacts", loss, loss))
+            value = self._judged.value(self._joint)
+            self._steps.append(Step("other terms", len(gains.gain), "none needed: no pair interacts", value, value))
             return
         pairs = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
         self._progress("counting", 0.3)
@@ -182,7 +191,7 @@ class _Search:
             tuned = mixture(self._joint, fit.log_score(prepared.lines))
         plain = base.held_out.log_prior + base.held_out.evidence.sum(axis=0)
         if self._judged.are_clearly_better([(1.0, plain)], tuned):
-            before, after = self._judged.loss(self._joint), self._judged.loss(plain)
+            before, after = self._judged.value(self._joint), self._judged.value(plain)
             self._steps.append(Step("no column weights", 1, "used", before, after))
             return self._result(self._model, plain, default, [(1.0, plain)])
         weights = prepared.column_weights(fit)
@@ -219,14 +228,14 @@ class _Search:
         """Fit a kind of terms with the best so far, and use it if that is better."""
         name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
-        combination, joint, before = self._best | {term}, self._joint.copy(), self._judged.loss(self._joint)
+        combination, joint, before = self._best | {term}, self._joint.copy(), self._judged.value(self._joint)
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepare(combination, number)
             fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
             joint[judges] = fit.log_score(prepared.lines.take(judges))
         is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
         n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
-        after = self._judged.loss(joint) if is_better else before
+        after = self._judged.value(joint) if is_better else before
         self._steps.append(Step(name, max(n, 1), "used" if is_better else "not used", before, after))
         if is_better:
             self._best, self._joint = combination, joint
@@ -240,6 +249,6 @@ class _Search:
     def _is_over(self) -> bool:
         """Whether the budget is spent; said once."""
         if self._budget.is_spent and self._steps[-1].candidates:
-            loss = self._judged.loss(self._joint)
-            self._steps.append(Step("other terms", 0, "not tried: no time left", loss, loss))
+            value = self._judged.value(self._joint)
+            self._steps.append(Step("other terms", 0, "not tried: no time left", value, value))
         return self._budget.is_spent

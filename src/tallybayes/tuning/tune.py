@@ -17,6 +17,7 @@ from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
@@ -39,7 +40,7 @@ from tallybayes.tuning.correction_fit import correct_tokens
 from tallybayes.tuning.group_folds import GroupedRows, GroupFolds
 from tallybayes.tuning.judged_rows import Learn, nested_estimate
 from tallybayes.tuning.search import Search, select_hyperparameters
-from tallybayes.tuning.smoothing_selection import by_evidence, by_validation
+from tallybayes.tuning.smoothing_selection import ValidationRows, by_evidence, by_validation
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Progress, Step, Tuning
 from tallybayes.typing import LabelLike, TableLike, WeightLike
@@ -62,6 +63,8 @@ def tune(
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
     by: Literal["leave-one-out", "evidence", "validation"] = "leave-one-out",
+    criterion: str = "log_loss",
+    validation: float | TableLike | None = None,
     rows: int = 4000,
     strengths: int = 50,
     seed: int = 0,
@@ -77,6 +80,10 @@ def tune(
     by: "leave-one-out"; "evidence" selects the smoothing of each column by its marginal likelihood, without the rows;
     "validation" splits the rows into three parts: each k of a grid is fitted on the first and evaluated on the second,
     and the third is used once, to evaluate the result.
+    validation: the share of the second part, 0.2 by default (the third has 0.2 always); or a table or a file of rows
+    that judge and are not learned: then all rows of the data are for training. With it `by` is "validation".
+    criterion: the metric that is to be improved: "log_loss", "accuracy", or another one of `evaluate`, such as "auc".
+    It decides what is used; weights and corrections are always fitted by log loss.
     rows: the size of the sample of rows to judge candidates on; the sums are those of all rows.
     strengths: the number of values of k to evaluate.
     progress: called with the name of the current step and the completed share of it.
@@ -94,10 +101,18 @@ def tune(
     >>> tuned.log_loss[0] > 0.6, tuned.log_loss[1] < 0.1, tuned.is_default
     (True, True, False)
     """
-    chosen, budget = _check(what, by, rows, strengths, seed), Budget(seconds)
+    if validation is not None and by == "leave-one-out":
+        by = "validation"
+    chosen, budget, metric = _check(what, by, rows, strengths, seed), Budget(seconds), Criterion.of(criterion)
+    if by == "evidence" and metric is not LOG_LOSS:
+        hint = "by='leave-one-out' and by='validation' score rows, of which there are metrics"
+        raise ParameterError("criterion='log_loss' with by='evidence', which scores no rows", got=criterion, hint=hint)
     complete({name: value for name, value in options.items() if (name, value) != ("column_weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
+    if validation is not None and by != "validation":
+        raise ParameterError("by='validation' with validation=", got=by)
+    judges = ValidationRows.of(validation, seed, label)
     source = to_source(data)
     arguments: dict[str, Any] = {"label": label, "weight": sample_weight, "group": options.get("group")}
     if isinstance(source, Stream):
@@ -121,7 +136,10 @@ def tune(
     if by == "validation":
         if source.bad is not None:
             source = LearnableRows(source, model, label, sample_weight)
-        tuning = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
+        if judges.own is not None and judges.own.bad is not None:
+            judges = replace(judges, own=LearnableRows(judges.own, model, label, None))
+        facts: dict[str, Any] = {"strengths": strengths, "progress": report, "criterion": metric}
+        tuning = by_validation(source, model, label, validation=judges, **facts)
         return _without_names(tuning, arguments)
     sample = RowSample(rows, if_rare=rows)
     change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
@@ -135,7 +153,7 @@ def tune(
         return _without_names(by_evidence(model), arguments)
     if source.bad is not None:
         source = LearnableRows(source, model, label, sample_weight, counted=True)
-    tuned = _Tuned((model, sample), source, label, sample_weight, fields, budget, report)
+    tuned = _Tuned((model, sample), source, label, sample_weight, fields, budget, report, metric)
     n_rows = change.rows + change.skipped
     folds = cache(lambda: GroupFolds(source, model, label, sample_weight))
 
@@ -146,13 +164,15 @@ def tune(
 
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
         families = {name: spec.family for name, spec in fields.items() if spec.family is not None}
-        search = Search.of(ColumnEvidence(model, sample_of(rows), label, sample_weight), model, families, report)
+        search = Search.of(
+            ColumnEvidence(model, sample_of(rows), label, sample_weight), model, families, report, metric
+        )
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
     result = tuned.result
     if "text" in chosen and not budget.is_spent:
-        result = correct_tokens(result, sample_of, label, sample_weight, seed=seed)
+        result = correct_tokens(result, sample_of, label, sample_weight, seed=seed, criterion=metric)
     if plan.likely_group is not None and not budget.is_spent:
         options_of_rows: dict[str, Any] = {"sample_weight": sample_weight, "group": plan.likely_group.name}
         grouped = evaluate(result.model, source, label, leave_one_out=True, **options_of_rows)
@@ -171,10 +191,11 @@ class _Tuned:
     fields: Mapping[str, ColumnSpec]
     budget: Budget
     progress: Progress
+    criterion: Criterion
 
     def __post_init__(self) -> None:
         model, self._sample = self.start
-        self.result = Tuning(model, [], [], (float("nan"), float("nan")), 0)
+        self.result = Tuning(model, [], [], (float("nan"), float("nan")), 0, criterion=self.criterion)
 
     def concerns(self, name: str) -> bool:
         """Whether the model has anything to select."""
@@ -183,10 +204,12 @@ class _Tuned:
 
     def select_hyperparameters(self, search: Search, what: Collection[str], strengths: int) -> None:
         """Select hyperparameters by leave-one-out."""
-        before, log_loss = self.start[0].snapshot().state, search.log_loss()
+        before, log_loss, value = self.start[0].snapshot().state, search.log_loss(), search.value()
         model = select_hyperparameters(search, what, self.source, self.label, strengths=strengths)
         losses = log_loss, search.log_loss()
-        self.result = Tuning(model, search.steps, search.curve, losses, len(search.evidence.codes))
+        values = None if self.criterion is LOG_LOSS else (value, search.value())
+        facts: dict[str, Any] = {"criterion": self.criterion, "values": values}
+        self.result = Tuning(model, search.steps, search.curve, losses, len(search.evidence.codes), **facts)
         after = model.snapshot().state
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
             self._sample = RowSample(self._sample.limit, if_rare=self._sample.limit)
@@ -204,8 +227,8 @@ class _Tuned:
             first = self._search(*self.start, ("column_weights",))  # what is gained includes the hyperparameters
             default, is_default = default if first is None else first.default, False
             if first is not None and not search.is_clearly_better(first):
-                losses = [other.judged.loss(other.joint) for other in (search, first)]
-                steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
+                values = [other.judged.value(other.joint) for other in (search, first)]
+                steps.append(Step("default model", 1, "kept: nothing is clearly better", *values))
                 search, is_default = first, first.is_default
         estimate = search.estimate
         if not self.budget.is_spent and (nested := self._nested(search, what)) is not None:
@@ -213,13 +236,16 @@ class _Tuned:
         shift = estimate.log_loss - search.estimate.log_loss  # the default model was judged like the tuned one
         log_loss, n_rows = (default.log_loss + shift, estimate.log_loss), search.estimate.n_rows
         facts: dict[str, Any] = {"log_loss": log_loss, "n_rows": n_rows, "estimate": estimate}
+        if default.value is not None and estimate.value is not None and search.estimate.value is not None:
+            facts["values"] = default.value + estimate.value - search.estimate.value, estimate.value
         self.result = replace(self.result, model=search.model, steps=steps, is_default=is_default, **facts)
 
     def _search(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
         def learn(other: Model) -> Any:
             return other.learn(self.source, label=self.label, sample_weight=self.sample_weight)
 
-        return search_terms(model, sample, learn, what, budget=self.budget, progress=self.progress)
+        options: dict[str, Any] = {"budget": self.budget, "criterion": self.criterion}
+        return search_terms(model, sample, learn, what, progress=self.progress, **options)
 
     def _nested(self, search: TermSearch, what: Collection[str]) -> Estimate | None:
         """The estimate by models that are tuned in the same way without the rows that they judge."""
@@ -227,14 +253,15 @@ class _Tuned:
         def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
             if search.is_default:
                 return set_column_weights(model, "auto", sample)
-            inner = search_terms(model, sample, learn, what, budget=self.budget, progress=lambda step, share: None)
+            options: dict[str, Any] = {"budget": self.budget, "criterion": self.criterion}
+            inner = search_terms(model, sample, learn, what, progress=lambda step, share: None, **options)
             return model if inner is None else inner.model
 
         schema = search.base.state.schema.copy()
         texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
         schema.columns |= {name: self.fields[name] for name in texts if name in self.fields}
         self.progress("expected on new rows", 0.9)
-        return nested_estimate(search.base, schema, fitted)
+        return nested_estimate(search.base, schema, fitted, self.criterion)
 
 
 def _without_names(tuning: Tuning, arguments: dict[str, Any]) -> Tuning:

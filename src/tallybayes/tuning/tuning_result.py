@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tallybayes.evaluation import Evaluation
+from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 
@@ -23,7 +27,7 @@ _COLUMNS = 12  # with more columns, only the range of their weights is printed
 
 @dataclass(frozen=True)
 class Step:
-    """A hyperparameter, the number of candidates, the choice, and the log loss before and after."""
+    """A hyperparameter, the number of candidates, the choice, and the criterion (the log loss) before and after."""
 
     name: str
     candidates: int
@@ -39,6 +43,7 @@ class Estimate:
     Each row is scored by sums without it, and by weights, corrections and interactions that were fitted and found on
     other rows; that these were fewer than those of the model is corrected (`tuning/judged_rows.py`).
     error: the standard error of the log loss; accuracy_error: that of the accuracy. Both include that rows share a fit.
+    value, value_error: of the criterion, if it is not the log loss.
     """
 
     accuracy: float
@@ -46,6 +51,16 @@ class Estimate:
     error: float
     n_rows: int
     accuracy_error: float
+    value: float | None = None
+    value_error: float | None = None
+
+    def loss(self, criterion: Criterion) -> float:
+        """What the criterion compares; lower is better."""
+        return self.log_loss if self.value is None else criterion.value(self.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values that there are."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +72,8 @@ class Tuning(ResultView):
     curve: the log loss of one k for all columns, by k. test: the evaluation on the test part, for tuning by validation.
     estimate: of the model on new rows.
     grouped: the evaluation with whole groups held out, where rows seem to be in groups.
+    criterion: the metric that candidates were compared by. values: that metric of the default model and of the tuned
+    one, where it is not the log loss.
     """
 
     model: Model
@@ -70,6 +87,8 @@ class Tuning(ResultView):
     estimate: Estimate | None = None
     is_default: bool = False
     grouped: Evaluation | None = None
+    criterion: Criterion = LOG_LOSS
+    values: tuple[float, float] | None = None
     _heading: ClassVar[str] = "Tuning"
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,9 +97,12 @@ class Tuning(ResultView):
         before, after = self.log_loss
         losses: dict[str, Any] = {"before": before, "after": after} if self.n_rows else {"before": None, "after": None}
         result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, **losses}
+        if self.values is not None:
+            result |= {"criterion": self.criterion.name, "criterion_before": self.values[0]}
+            result |= {"criterion_after": self.values[1]}
         result |= {"steps": steps, "curve": self.curve}
         if self.estimate is not None:
-            result |= {"estimate": asdict(self.estimate), "is_default": self.is_default}
+            result |= {"estimate": self.estimate.to_dict(), "is_default": self.is_default}
         if self.grouped is not None:
             result["grouped"] = self.grouped.to_dict()
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
@@ -94,13 +116,16 @@ class Tuning(ResultView):
             [step.name, str(step.candidates), _cut(step.choice), f"{step.before:.4f}", f"{step.after:.4f}"]
             for step in self.steps
         ]
-        header = ["step", "candidates", "choice", f"{self.unit} before", "after"]
+        unit = self.unit if self.criterion is LOG_LOSS else self.criterion.words
+        header = ["step", "candidates", "choice", f"{unit} before", "after"]
         parts: list[str | TextGrid] = [TextGrid(header, rows)] if rows else []
         if self.curve:
             parts.append(self.curve_text())
         if self.model.column_weights.weights:
             parts.append(self._weights())
         parts.append(self._gain())
+        if self.values is not None and self.n_rows and not self.is_default:
+            parts.append("{}, the criterion: {:.4f} -> {:.4f}".format(self.criterion.words, *self.values))
         if self.curve and self.estimate is not None:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"
@@ -110,12 +135,17 @@ class Tuning(ResultView):
             estimate = self.estimate
             accuracy = f"accuracy {estimate.accuracy:.4f} (standard error {estimate.accuracy_error:.4f})"
             log_loss = f"log loss {estimate.log_loss:.4f} (standard error {estimate.error:.4f})"
-            parts.append(f"expected on new rows: {accuracy}, {log_loss}")
+            shown = [accuracy, log_loss]
+            if self.criterion.name not in ("accuracy", "log_loss") and estimate.value is not None:
+                error = f"standard error {estimate.value_error:.4f}"
+                shown.append(f"{self.criterion.words} {estimate.value:.4f} ({error})")
+            parts.append(f"expected on new rows: {', '.join(shown)}")
         if self.grouped is not None:
             figures = f"accuracy {self.grouped.accuracy:.4f}, log loss {self.grouped.log_loss:.4f}"
             parts.append(f"with whole groups held out: {figures} ({self.grouped.split})")
         if self.test is not None:
-            figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
+            names = dict.fromkeys(("accuracy", "log_loss", self.criterion.name))
+            figures = ", ".join(f"{name.replace('_', ' ')} {getattr(self.test, name):.4f}" for name in names)
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
         return parts
 
@@ -146,17 +176,24 @@ class Tuning(ResultView):
         return f"weights of {len(bounds):,} columns: {span} (the smallest: {low}, the greatest: {high})"
 
     def curve_text(self) -> str:
-        """The curve as text, with a bar for some of the values of k; longer is better."""
-        every = max(1, -(-len(self.curve) // _LINES))
-        best = min(self.curve, key=lambda point: point["log_loss"])
-        shown = [point for i, point in enumerate(self.curve) if i % every == 0 or point is best]
-        low, high = best["log_loss"], max(point["log_loss"] for point in shown)
+        """The curve as text, with a bar for some of the values of k; longer is better, and "-" is undefined."""
+        name, every = self.criterion.name, max(1, -(-len(self.curve) // _LINES))
+        losses = np.nan_to_num(
+            [self.criterion.value(point[name]) for point in self.curve], nan=math.inf, posinf=math.inf
+        )
+        best = min(range(len(losses)), key=lambda i: (losses[i], self.curve[i]["log_loss"]))
+        shown = [i for i in range(len(losses)) if i % every == 0 or i == best]
+        low, high = losses[best], max([losses[i] for i in shown if losses[i] < math.inf], default=math.inf)
+        mark = "  <- maximum" if self.criterion.is_higher_better else "  <- minimum"
         lines = []
-        for point in shown:
-            width = _BAR if high == low else round(_BAR * (high - point["log_loss"]) / (high - low))
-            mark = "  <- minimum" if point is best else ""
-            lines.append(f"{point['k']:9.3g}  {point['log_loss']:.4f}  {'#' * width}{mark}")
-        return "\n".join([f"{'k':>9}  log loss of one k for all columns, without column weights", *lines])
+        for i in shown:
+            k, value = f"{self.curve[i]['k']:9.3g}", f"{self.curve[i][name]:.4f}".replace("nan", "-")
+            if losses[i] == math.inf:
+                lines.append(f"{k}  {value}")
+                continue
+            width = _BAR if high == low else round(_BAR * (high - losses[i]) / (high - low))
+            lines.append(f"{k}  {value}  {'#' * width}{mark if i == best else ''}")
+        return "\n".join([f"{'k':>9}  {self.criterion.words} of one k for all columns, without column weights", *lines])
 
 
 def _cut(text: str) -> str:

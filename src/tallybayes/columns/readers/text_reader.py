@@ -67,7 +67,7 @@ def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -
     offsets, data, valid = _bytes(name, raw)
     ranges = _ranges(offsets)
     stop, rules = tokeniser.stop_words(), tokeniser.rules
-    fixed = tokeniser.numbers() if tokeniser.buckets else known
+    fixed = tokeniser.numbers() if tokeniser.buckets else tokeniser.only_tokens() if known is None else known
 
     def cut(i: int, _: int) -> tuple[Any, Any]:
         numbers = tokeniser.numbers() if fixed is None else fixed

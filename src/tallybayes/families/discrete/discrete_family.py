@@ -14,6 +14,7 @@ import numpy as np
 from tallybayes.families.family import Family, Floats, Predictive, Smoothing, TallyT
 from tallybayes.families.leave_one_out_scores import Shrunk
 from tallybayes.families.shrinkage import Shares, strengths_by_evidence
+from tallybayes.families.strength import Strength
 
 __all__ = ["DiscreteFamily", "DiscretePrior"]
 
@@ -45,6 +46,13 @@ class DiscreteFamily(Family[TallyT, DiscretePrior]):
         if smoothing == "auto":
             return DiscretePrior(None, strengths_by_evidence(self.shares(tally)))
         return DiscretePrior(smoothing)
+
+    def strengths(self, tally: TallyT, smoothing: Smoothing) -> list[Strength]:
+        """Laplace's k, or the strength of shrinkage that evidence selects."""
+        selected = self.prior(tally, smoothing).strengths
+        if selected is None:
+            return super().strengths(tally, smoothing)
+        return [Strength(a, "strength", is_selected=True) for a in selected.tolist()]
 
     def plug_in(self, tally: TallyT) -> Predictive:
         """Frequencies."""

@@ -26,6 +26,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError, Described, UnsupportedError
 from tallybayes.families.block_arrays import score_codes
 from tallybayes.families.family import Codes32, Floats, Predictive, Score, Smoothing
+from tallybayes.families.strength import Strength
 from tallybayes.families.together.cell_pair_family import CellPairFamily
 from tallybayes.tally import CellPairCounts
 
@@ -80,6 +81,12 @@ class Interaction(CellPairFamily[InteractionPrior]):
         """The given strength, or those with the greatest evidence."""
         strengths = [table.best_strength() if smoothing == "auto" else float(smoothing) for table in tables]
         return InteractionPrior(np.array(strengths))
+
+    def strengths(self, tally: CellPairCounts, smoothing: Smoothing) -> list[Strength]:
+        """Rows by which scores are shrunk to naive Bayes, given or by evidence."""
+        is_selected = smoothing == "auto"
+        chosen = self.prior_of(self.tables_of(tally), smoothing).strengths.tolist()
+        return [Strength(rows, "strength", is_selected) for rows in chosen]
 
     def predictive_of(
         self, features: tuple[str, ...], n_classes: int, tables: Sequence[_Table], prior: InteractionPrior

@@ -27,6 +27,7 @@ from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.family import Floats, Predictive, Score, Smoothing
 from tallybayes.families.predictive import value_rows
+from tallybayes.families.strength import Strength
 from tallybayes.families.together.cell_pair_family import CellPairFamily
 from tallybayes.families.together.one_dependence_tables import OneDependenceTables, PairSums, leave_one_out_score
 from tallybayes.tally import CellPairCounts
@@ -62,6 +63,10 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
     def prior_of(self, tables: Sequence[PairSums], smoothing: Smoothing) -> OneDependencePrior:
         """The strengths times k."""
         return OneDependencePrior(1.0 if smoothing == "auto" else float(smoothing))
+
+    def strengths(self, tally: CellPairCounts, smoothing: Smoothing) -> list[Strength]:
+        """The factor k of both strengths."""
+        return [Strength(self.prior_of([], smoothing).k)] * len(tally.features)
 
     def predictive_of(
         self, features: tuple[str, ...], n_classes: int, tables: Sequence[PairSums], prior: OneDependencePrior

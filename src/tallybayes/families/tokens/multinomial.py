@@ -24,6 +24,7 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.family import Codes32, Floats, Smoothing
+from tallybayes.families.strength import Strength
 from tallybayes.families.tokens.bag_counts import add_columns, check_products, collapse_repeated, count_tokens
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
@@ -62,6 +63,11 @@ class BagFamily(TokenFamily):
             return TokenPrior(np.full(n, float(smoothing)))
         log_evidence = [TokenFamily.evidence(self, tally, TokenPrior(np.full(n, k))) for k in STRENGTHS[::-1]]
         return TokenPrior(STRENGTHS[::-1][np.stack(log_evidence).argmax(axis=0)])
+
+    def strengths(self, tally: TokenTally, smoothing: Smoothing) -> list[Strength]:
+        """Laplace's k, given or by evidence."""
+        is_selected = smoothing == "auto"
+        return [Strength(k, is_selected=is_selected) for k in self.prior(tally, smoothing).k.tolist()]
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,16 @@ from tallybayes.arrays.token_rules import Rules, pack_strings
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.strength import Strength
 from tallybayes.families.tokens.bag_counts import add_columns, lengths_by_class
-from tallybayes.families.tokens.text_options import check_key, check_text_options, stop_words, strength
+from tallybayes.families.tokens.fixed_vocabulary import (
+    check_vocabulary,
+    longest_of,
+    normalised_vocabulary,
+    shortened,
+    vocabulary_lexicon,
+)
+from tallybayes.families.tokens.text_options import MOST_NGRAMS, check_key, check_text_options, stop_words, strength
 from tallybayes.families.tokens.text_variant import choose
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
@@ -75,6 +83,8 @@ class Text(TokenFamily):
     stop: words to be ignored, separated by blanks.
     min_count: tokens that occur less often contribute nothing.
     max_tokens: if there are more, the rarest are counted together (0: no limit).
+    vocabulary: the only tokens that are counted: a list, or a text with "|" between them; the words of n-grams are
+    separated by blanks. If ngrams is not given, it is that of the longest token.
     buckets, key: tokens are hashed into this many buckets with a secret key (random if it is not given).
 
     >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
@@ -103,6 +113,7 @@ class Text(TokenFamily):
     stop: str = ""
     min_count: int = 1
     max_tokens: int = 0
+    vocabulary: str | Sequence[str] = ""
     buckets: int = 0
     key: str = dataclasses.field(default="", repr=False)
     cap: float = 0.0
@@ -116,9 +127,17 @@ class Text(TokenFamily):
         check_text_options(self)
         self._settle("k", strength(self.k))
         self._settle("stop", stop_words(self.stop))
+        self._settle_vocabulary()
         if self.buckets and self.key == "":
             self._settle("key", os.urandom(16).hex())
         check_key(self)
+
+    def _settle_vocabulary(self) -> None:
+        rules = self.rules._replace(longest=self.ngrams or MOST_NGRAMS)
+        self._settle("vocabulary", normalised_vocabulary(self.vocabulary, rules, self.stop_words()))
+        check_vocabulary(self)
+        if self.vocabulary and not self.ngrams:
+            self._settle("ngrams", longest_of(str(self.vocabulary), rules))
 
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)
@@ -141,7 +160,9 @@ class Text(TokenFamily):
         return 2 if self.variant == "auto" and plain else 1
 
     def display_name(self) -> str:
-        """The string form without the secret key."""
+        """The string form without the secret key and without a long vocabulary."""
+        if self.vocabulary:
+            return str(self).replace(f"vocabulary={self.vocabulary}", f"vocabulary={shortened(str(self.vocabulary))}")
         return str(self).replace(f"key={self.key}", "key=(secret)") if self.key else str(self)
 
     @property
@@ -235,6 +256,10 @@ class Text(TokenFamily):
             return kernels.active.Buckets(bytes.fromhex(self.key), self.buckets)
         return kernels.active.Lexicon()
 
+    def only_tokens(self) -> Any:
+        """The vocabulary that was given; None if all tokens count."""
+        return vocabulary_lexicon(str(self.vocabulary)) if self.vocabulary else None
+
     def stop_words(self) -> Any:
         """The words to be ignored, normalised as words of a text are; None if there are none."""
         if not self.stop.split():
@@ -326,6 +351,10 @@ class Text(TokenFamily):
         default = _UNDECIDED_K if self.variant == "auto" else 1.0
         k = smoothing if smoothing != "auto" else default if self.k == "auto" else self.k
         return TokenPrior(np.full(len(tally.features), float(k)))
+
+    def strengths(self, tally: TokenTally, smoothing: Smoothing) -> list[Strength]:
+        """Laplace's k, which is never selected by evidence."""
+        return [Strength(k) for k in self.prior(tally, smoothing).k.tolist()]
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""

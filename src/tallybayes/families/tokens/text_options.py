@@ -11,7 +11,7 @@ import numpy as np
 
 from tallybayes.errors import Described, ParameterError, check_integer
 
-__all__ = ["check_key", "check_text_options", "stop_words", "strength"]
+__all__ = ["MOST_NGRAMS", "check_key", "check_text_options", "stop_words", "strength"]
 
 _CHOICES = {
     "variant": ("auto", "counts", "complement", "presence"),
@@ -24,6 +24,7 @@ _CHOICES = {
 }
 _FROM_1 = ("shortest", "min_length", "min_count")  # integers from 1 on
 _FROM_0 = ("ngrams", "scored_ngrams", "max_length", "max_tokens", "buckets", "top", "length")
+MOST_NGRAMS = 16  # words (or characters)
 _KEY = re.compile("[0-9a-f]{32}")
 
 
@@ -46,7 +47,7 @@ def check_text_options(family: Any) -> None:
         raise ParameterError(
             f"words from min_length={family.min_length} up", got=Described(f"max_length={family.max_length}")
         )
-    for option, most, value in (("ngrams", 16, family.longest), ("buckets", 2**22, family.buckets)):
+    for option, most, value in (("ngrams", MOST_NGRAMS, family.longest), ("buckets", 2**22, family.buckets)):
         if value > most:
             raise ParameterError(f"{option} of text: at most {most}", got=value)
     if family.scored_ngrams and (family.tokens != "words" or family.buckets or family.max_tokens):

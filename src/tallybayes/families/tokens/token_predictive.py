@@ -15,6 +15,7 @@ from tallybayes.errors import UnsupportedError
 from tallybayes.families.credible import beta_interval, with_ends
 from tallybayes.families.family import Floats, Predictive, Score
 from tallybayes.families.predictive import TokenAmounts, TokenEvidence
+from tallybayes.families.tokens.multinomial_coefficient import multinomial_coefficient
 from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_weights import Slots, TokenWeights
 from tallybayes.kernels.token_spans import spans
@@ -95,6 +96,15 @@ class TokenPredictive(Predictive):
         """Log likelihood of each row under each class, (rows, classes)."""
         self.check_likelihood("log_prob")
         return super().log_prob(columns)
+
+    def log_coefficient(self, columns: Sequence[Column]) -> Floats:
+        """The log multinomial coefficient of each bag: log n! minus the sum of log x!; of presence there is none."""
+        result = super().log_coefficient(columns)
+        for name, bag in zip(self.features, columns, strict=True):
+            if isinstance(bag, Bag) and not self.columns[name].is_presence:
+                ends, slots, amounts = self.columns[name].scored_amounts(bag)
+                result += multinomial_coefficient(name, ends, slots, amounts)
+        return result
 
     def check_likelihood(self, what: str) -> None:
         """Raise where scores are not likelihoods."""
