@@ -8,6 +8,8 @@ from tallybayes import typing as typing
 from tallybayes.columns.schema import Schema as Schema
 from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
+from tallybayes.evaluation.bayes_error import BayesError as BayesError
+from tallybayes.evaluation.bayes_error import bayes_error as bayes_error
 from tallybayes.evaluation.cross_validation import cross_validate as cross_validate
 from tallybayes.evaluation.evaluate import evaluate as evaluate
 from tallybayes.evaluation.learning_curve import Comparison as Comparison

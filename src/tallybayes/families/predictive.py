@@ -166,6 +166,20 @@ class Predictive(ABC):
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draw n values of every column for a class: one sequence per column."""
 
+    def draw(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """The same from the distribution that is scored alone: nothing depends on the class that its score ignores.
+
+        The values of columns of tokens are dicts of token and amount, or lists of tokens.
+        """
+        return self.sample(rng, code, n)
+
+    def outcomes(self, number: int) -> Floats | None:
+        """Log P(outcome | class) of every outcome of a column, (outcomes, classes); None unless there are only a few.
+
+        Values with the same probabilities, up to a factor, may be one outcome. Missing is none.
+        """
+        return None
+
     def samples_are_counted(self, number: int) -> bool:
         """Whether `sample` draws only values that were counted in a column."""
         return False

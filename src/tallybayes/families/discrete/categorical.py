@@ -208,6 +208,10 @@ class CategoricalPredictive(KeyedPredictive):
             result.append([None] * n if drawn is None else [keys[i] for i in drawn])
         return result
 
+    def outcomes(self, number: int) -> Floats:
+        """Every value that was counted."""
+        return self.log_table(number, self.tally.keys(self.features[number]))
+
     def keys_of(self, name: str) -> Sequence[Key]:
         """Every value that was counted."""
         return self.tally.keys(name)

@@ -120,6 +120,12 @@ class HistogramPredictive(ArrayPredictive):
             result.append(np.where(inside < high, inside, low))
         return result
 
+    def outcomes(self, number: int) -> Floats:
+        """Steps with cells in use."""
+        step = self._cells[number][2]
+        used, n_cells = np.unique(step, return_counts=True)
+        return np.asarray(self.log_p[used] + np.log(n_cells)[:, None])
+
     def samples_are_counted(self, number: int) -> bool:
         """As long as every value has a cell of its own."""
         return bool(self.tally.levels[number] == 0)
