@@ -14,6 +14,7 @@ from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.explaining.parameter_counts import ParameterCounts
 from tallybayes.families.credible import beta_interval
 from tallybayes.families.predictive import Predictive
 from tallybayes.formatting import finite_json, number, shown
@@ -34,7 +35,7 @@ class Description(ResultView):
     """Class prior, families with their reasons, and a table of parameters per column; print it.
 
     n_tokens: how many tokens each column of tokens has, of which `columns` may list fewer; lists_all: whether all of
-    them are there, and printed.
+    them are there, and printed. n_parameters: of the class prior and all columns.
     """
 
     classes: list[dict[str, Any]]
@@ -43,6 +44,7 @@ class Description(ResultView):
     notes: dict[str, str] = field(default_factory=dict)
     n_tokens: dict[str, int] = field(default_factory=dict)
     lists_all: bool = False
+    n_parameters: ParameterCounts | None = None  # None: some columns only
     _heading: ClassVar[str] = "Parameters"
 
     @classmethod
@@ -61,7 +63,8 @@ class Description(ResultView):
         features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
         notes = {name: note for p, i, name in features if (note := p.note(i))}
         n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
-        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all)
+        counts = ParameterCounts.of(scorer) if names is None else None
+        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all, counts)
 
     @property
     def cut(self) -> dict[str, dict[str, int]]:
@@ -81,9 +84,13 @@ class Description(ResultView):
         schema = self.schema.to_dict()
         for name, family in self.schema.families.items():
             schema["columns"][name]["family"] = family.display_name()
-        return {**schema, "classes": self.classes, "parameters": finite_json(self.columns)} | (
-            ({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {})
-        )
+        more = {
+            "notes": self.notes,
+            "cut": self.cut,
+            "n_parameters": None if self.n_parameters is None else self.n_parameters.to_dict(),
+        }
+        parameters = {"classes": self.classes, "parameters": finite_json(self.columns)}
+        return schema | parameters | {name: part for name, part in more.items() if part}
 
     def to_frame(self) -> Any:
         """The parameters of all columns as one pandas DataFrame: column, class, and the parameters of its family."""
@@ -112,7 +119,7 @@ class Description(ResultView):
             family, note = self.schema.columns[name].family, self.notes.get(name)
             told = ", ".join(text for text in (family and family.display_name(), note) if text)
             parts += _render(rows, f"{name} ({told})", limit=limit, n_tokens=self.n_tokens.get(name))
-        return parts
+        return parts if self.n_parameters is None else [*parts, self.n_parameters.in_a_line()]
 
 
 def describe_with_intervals(

@@ -180,6 +180,14 @@ class Predictive(ABC):
         """
         return None
 
+    def n_parameters(self, number: int) -> int | None:
+        """The free parameters of the likelihood of a column, over all classes; None if they are not known.
+
+        Without another definition those of its outcomes: one fewer than there are, in each class.
+        """
+        outcomes = self.outcomes(number)
+        return None if outcomes is None else max(len(outcomes) - 1, 0) * self.n_classes
+
     def samples_are_counted(self, number: int) -> bool:
         """Whether `sample` draws only values that were counted in a column."""
         return False

@@ -175,6 +175,15 @@ class TokenPredictive(Predictive):
         """How many tokens are scored; pooled ones have no name and are not among them."""
         return len(self.columns[feature].named_slots())
 
+    def n_parameters(self, number: int) -> int:
+        """A probability for each token that is scored and each class; they add up to 1, unless each is by itself.
+
+        Tokens that are counted together are one.
+        """
+        column = self.columns[self.features[number]]
+        n = len(column.named_slots()) + int(bool(column.words.pooled("counts").any()))
+        return (n if column.is_presence else max(n - 1, 0)) * self.n_classes
+
     def _table_of(self, name: str) -> list[dict[str, Any]]:
         if self.lists_all:
             best_by_class = [self._in_order(name)] * self.n_classes
