@@ -22,6 +22,7 @@ from tallybayes.explaining.explanation import Explanation as Explanation
 from tallybayes.families import Bernoulli as Bernoulli
 from tallybayes.families import Categorical as Categorical
 from tallybayes.families import Family as Family
+from tallybayes.families import FullJoint as FullJoint
 from tallybayes.families import Gaussian as Gaussian
 from tallybayes.families import Histogram as Histogram
 from tallybayes.families import Interaction as Interaction

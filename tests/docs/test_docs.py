@@ -61,6 +61,7 @@ def test_public_names():
         "Interaction",
         "JointGaussian",
         "OneDependence",
+        "FullJoint",
         "Calibration",
         "Explanation",
         "Settings",
