@@ -122,8 +122,8 @@ class HistogramPredictive(ArrayPredictive):
 
     def outcomes(self, number: int) -> Floats:
         """Steps with cells in use."""
-        step = self._cells[number][2]
-        used, n_cells = np.unique(step, return_counts=True)
+        first, last = np.searchsorted(self.step_of_cell, self.offsets[number : number + 2]).tolist()
+        used, n_cells = np.unique(self.step_of_cell[first:last], return_counts=True)
         return np.asarray(self.log_p[used] + np.log(n_cells)[:, None])
 
     def samples_are_counted(self, number: int) -> bool:

@@ -167,13 +167,16 @@ class FullJointPredictive(Predictive):
     def score_cells(self, number: int, column: Cells) -> Floats:
         """The scores of one column, (rows, classes): of rows that lack the same inputs together."""
         result, there = np.zeros((len(column), self.n_classes)), column.codes >= 0
-        kinds, kind_of = np.unique(there, axis=0, return_inverse=True)
-        for i, kept in enumerate(kinds):
-            if kept.any():
-                rows, inputs = np.flatnonzero(kind_of.reshape(-1) == i), np.flatnonzero(kept).tolist()
-                sizes = tuple(self.sizes[number][j] for j in inputs)
-                place = np.ravel_multi_index(tuple(column.codes[rows, j].astype(np.int64) for j in inputs), sizes)
-                result[rows] = self._log_prob(number, self._counts_of(number, inputs)[place], math.prod(sizes))
+        is_complete = there.all(axis=1)
+        lacking = np.flatnonzero(~is_complete)
+        kinds, kind_of = np.unique(there[lacking], axis=0, return_inverse=True)
+        groups = [(kept, lacking[kind_of.reshape(-1) == i]) for i, kept in enumerate(kinds)]
+        for kept, rows in [(np.ones(len(column.sizes), bool), np.flatnonzero(is_complete)), *groups]:
+            inputs = np.flatnonzero(kept).tolist()
+            if inputs and len(rows):
+                own = Cells(column.codes[rows][:, inputs], tuple(column.sizes[i] for i in inputs))
+                counts = self._counts_of(number, inputs)
+                result[rows] = self._log_prob(number, counts[_places(own)], len(counts))
         return result
 
     def _counts_of(self, number: int, inputs: Sequence[int]) -> Floats:
@@ -230,10 +233,11 @@ class FullJointPredictive(Predictive):
 
 def _places(column: Cells) -> Integers:
     """The number of the combination of each row; one above the last if cells are missing, -1 if all are."""
-    there, sizes = column.codes >= 0, column.sizes
-    strides = np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))], np.int64)
-    place = column.codes.astype(np.int64) @ strides
-    return np.where(there.all(axis=1), place, np.where(there.any(axis=1), math.prod(sizes), -1))
+    there, place = column.codes >= 0, np.zeros(len(column), np.int64)
+    for i, size in enumerate(column.sizes):
+        place *= size
+        place += column.codes[:, i]
+    return np.where(there.all(axis=1), place, np.where(there.any(axis=1), math.prod(column.sizes), -1))
 
 
 def _count(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
