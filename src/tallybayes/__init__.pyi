@@ -8,6 +8,8 @@ from tallybayes import typing as typing
 from tallybayes.columns.schema import Schema as Schema
 from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
+from tallybayes.evaluation.bayes_error import BayesError as BayesError
+from tallybayes.evaluation.bayes_error import bayes_error as bayes_error
 from tallybayes.evaluation.cross_validation import cross_validate as cross_validate
 from tallybayes.evaluation.evaluate import evaluate as evaluate
 from tallybayes.evaluation.learning_curve import Comparison as Comparison
@@ -20,6 +22,7 @@ from tallybayes.explaining.explanation import Explanation as Explanation
 from tallybayes.families import Bernoulli as Bernoulli
 from tallybayes.families import Categorical as Categorical
 from tallybayes.families import Family as Family
+from tallybayes.families import FullJoint as FullJoint
 from tallybayes.families import Gaussian as Gaussian
 from tallybayes.families import Histogram as Histogram
 from tallybayes.families import Interaction as Interaction

@@ -136,6 +136,13 @@ class FamilyLaws(Trial):
             (values,) = predictive.sample(np.random.default_rng(0), 1, 25)
             assert len(values) == 25
 
+    def outcomes_add_up_to_one(self) -> None:
+        """The probabilities of all outcomes of a column, if it has few, add up to 1 in every class."""
+        if self.family.is_likelihood:
+            for smoothing in ("auto", 1.0, 0.0):
+                log_p = self.family.derive(self.observe(range(_N)), smoothing).outcomes(0)
+                assert log_p is None or np.allclose(np.exp(log_p).sum(axis=0), 1.0, rtol=1e-9)
+
     def tables_name_column_and_class(self) -> None:
         """Every row of the parameter table has a column and a class."""
         for smoothing in (0, 1.0):

@@ -194,3 +194,17 @@ def test_a_file_with_a_family_that_is_not_registered_is_refused(registered, wait
             tb.load(tmp_path / "waits.tally")
     finally:
         tb.register_family(Exponential)
+
+
+def test_it_need_not_say_how_many_parameters_it_has_and_can_be_drawn_from():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 2000)
+    table = {"x": rng.exponential(np.where(y == "a", 1.0, 4.0)), "z": rng.random(4000) < 0.5, "y": y}
+    model = tb.fit(table, label="y", families={"x": Exponential()})
+    assert model.n_parameters.columns == {"x": None, "z": 2}
+    assert model.n_parameters.total is None
+    assert str(model.describe()).endswith("free parameters: not known (class prior 1, x not known, z 2)")
+    alone = tb.fit(table, label="y", families={"x": Exponential()}, only=["x"])
+    border = np.log(4) / (3 / 4)  # where the densities exp(-x) and exp(-x / 4) / 4 are equal
+    exact = (np.exp(-border) + 1 - np.exp(-border / 4)) / 2
+    assert tb.bayes_error(alone).error == pytest.approx(exact, abs=0.02)

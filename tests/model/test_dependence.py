@@ -200,7 +200,9 @@ def test_what_is_not_available_is_an_error():
         model.log_evidence()
     with pytest.raises(UnsupportedError, match="a posterior in closed form"):
         model.predict_interval(table)
-    with pytest.raises(ParameterError, match="expected dependence to be 'none', 'one' or 'gaussian', got 'two'"):
+    with pytest.raises(
+        ParameterError, match="expected dependence to be 'none', 'one', 'gaussian' or 'full', got 'two'"
+    ):
         tb.fit(table, label=LABEL, dependence="two")
     with pytest.raises(ParameterError, match="two or more columns of numbers, booleans or categories"):
         tb.fit({"x": [1, 2, 3], LABEL: ["a", "b", "a"]}, label=LABEL, dependence="one")
@@ -245,7 +247,7 @@ def test_the_command(tmp_path):
     assert predicted == [str(y) for y in data["y"]]
     refused = tally("fit", "xor.csv", "--label", "y", "--dependence", "two", cwd=tmp_path)
     assert refused.returncode != 0
-    assert "expected dependence to be 'none', 'one' or 'gaussian'" in refused.stderr
+    assert "expected dependence to be 'none', 'one', 'gaussian' or 'full'" in refused.stderr
 
 
 def test_the_estimator_has_the_option():

@@ -17,6 +17,7 @@ import typer
 
 from tallybayes.atomic_file import replaced_files
 from tallybayes.cli import (
+    bayes_error_command,
     change_command,
     compare_command,
     decide_command,
@@ -69,6 +70,7 @@ for verb in (
     report_command.report,
     explain_command.explain,
     importance_command.importance,
+    bayes_error_command.bayes_error,
     change_command.learn,
     change_command.forget,
     change_command.merge,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -14,12 +14,14 @@ from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.explaining.parameter_counts import ParameterCounts
 from tallybayes.families.credible import beta_interval
 from tallybayes.families.predictive import Predictive
 from tallybayes.families.strength import Strength
 from tallybayes.formatting import finite_json, number, shown
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
+from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 
@@ -37,7 +39,8 @@ class Description(ResultView):
     """Class prior, families with their reasons, and a table of parameters per column; print it.
 
     n_tokens: how many tokens each column of tokens has, of which `columns` may list fewer; lists_all: whether all of
-    them are there, and printed. strengths: how strongly each column is smoothed, if it is.
+    them are there, and printed. strengths: how strongly each column is smoothed, if it is. n_parameters: of the class
+    prior and all columns.
     """
 
     classes: list[dict[str, Any]]
@@ -47,6 +50,7 @@ class Description(ResultView):
     n_tokens: dict[str, int] = field(default_factory=dict)
     lists_all: bool = False
     strengths: dict[str, Strength] = field(default_factory=dict)
+    n_parameters: ParameterCounts | None = None  # None: some columns only
     _heading: ClassVar[str] = "Parameters"
 
     @classmethod
@@ -66,15 +70,9 @@ class Description(ResultView):
         features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
         notes = {name: note for p, i, name in features if (note := _join(p.note(i), _prior_in_words(state, name)))}
         n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
-        strengths = {
-            name: strength
-            for block in scorer.blocks
-            for name, strength in zip(
-                block.tally.features, block.family.strengths(block.tally, block.smoothing), strict=False
-            )
-            if name in columns
-        }
-        return cls(classes, snapshot.state.schema, columns, notes, n_tokens, lists_all, strengths)
+        strengths = _strengths(scorer, columns)
+        counts = ParameterCounts.of(scorer) if names is None else None
+        return cls(classes, state.schema, columns, notes, n_tokens, lists_all, strengths, counts)
 
     @property
     def cut(self) -> dict[str, dict[str, int]]:
@@ -94,15 +92,14 @@ class Description(ResultView):
         schema = self.schema.to_dict()
         for name, family in self.schema.families.items():
             schema["columns"][name]["family"] = family.display_name()
-        return (
-            {**schema, "classes": self.classes, "parameters": finite_json(self.columns)}
-            | (({"notes": self.notes} if self.notes else {}) | ({"cut": cut} if (cut := self.cut) else {}))
-            | (
-                {"strengths": finite_json({k: s.to_dict() for k, s in self.strengths.items()})}
-                if self.strengths
-                else {}
-            )
-        )
+        more = {
+            "notes": self.notes,
+            "cut": self.cut,
+            "strengths": finite_json({name: strength.to_dict() for name, strength in self.strengths.items()}),
+            "n_parameters": None if self.n_parameters is None else self.n_parameters.to_dict(),
+        }
+        parameters = {"classes": self.classes, "parameters": finite_json(self.columns)}
+        return schema | parameters | {name: part for name, part in more.items() if part}
 
     def to_frame(self) -> Any:
         """The parameters of all columns as one pandas DataFrame: column, class, and the parameters of its family."""
@@ -132,7 +129,7 @@ class Description(ResultView):
             facts = family and family.display_name(), note, strength and str(strength)
             told = ", ".join(text for text in facts if text)
             parts += _render(rows, f"{name} ({told})", limit=limit, n_tokens=self.n_tokens.get(name))
-        return parts
+        return parts if self.n_parameters is None else [*parts, self.n_parameters.in_a_line()]
 
 
 def describe_with_intervals(
@@ -213,6 +210,18 @@ def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, 
             named = _show_dates(named, columns[name].reader)
         result.setdefault(name, []).append(named)
     return result
+
+
+def _strengths(scorer: Scorer, names: Collection[str]) -> dict[str, Strength]:
+    """How strongly some columns are smoothed."""
+    return {
+        name: strength
+        for block in scorer.blocks
+        for name, strength in zip(
+            block.tally.features, block.family.strengths(block.tally, block.smoothing), strict=False
+        )
+        if name in names
+    }
 
 
 def _rows_of_class(state: ModelState, label: Any) -> dict[str, float]:

@@ -14,6 +14,7 @@ from tallybayes.families.numbers.gaussian import Gaussian
 from tallybayes.families.numbers.histogram import Histogram
 from tallybayes.families.numbers.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register_family
+from tallybayes.families.together.full_joint import FullJoint
 from tallybayes.families.together.interaction import Interaction
 from tallybayes.families.together.joint_gaussian import JointGaussian
 from tallybayes.families.together.one_dependence import OneDependence
@@ -26,6 +27,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Family",
+    "FullJoint",
     "Gaussian",
     "Histogram",
     "Interaction",

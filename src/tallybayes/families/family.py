@@ -153,6 +153,9 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The same for texts that are only scored: without tokens that are counted but not scored."""
         return self.tokeniser
 
+    def check_inputs(self, name: str, sizes: Sequence[int], n_classes: int) -> None:
+        """Raise a ParameterError if a derived column with inputs of so many cells takes too much memory."""
+
     def with_unseen(self, unseen: Unseen) -> Self:
         """The family with a rule for values that were never counted, if it has such an option."""
         return self

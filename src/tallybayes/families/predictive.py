@@ -177,6 +177,28 @@ class Predictive(ABC):
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draw n values of every column for a class: one sequence per column."""
 
+    def draw(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """The same from the distribution that is scored alone: nothing depends on the class that its score ignores.
+
+        The values of columns of tokens are dicts of token and amount, or lists of tokens.
+        """
+        return self.sample(rng, code, n)
+
+    def outcomes(self, number: int) -> Floats | None:
+        """Log P(outcome | class) of every outcome of a column, (outcomes, classes); None unless there are only a few.
+
+        Values with the same probabilities, up to a factor, may be one outcome. Missing is none.
+        """
+        return None
+
+    def n_parameters(self, number: int) -> int | None:
+        """The free parameters of the likelihood of a column, over all classes; None if they are not known.
+
+        Without another definition those of its outcomes: one fewer than there are, in each class.
+        """
+        outcomes = self.outcomes(number)
+        return None if outcomes is None else max(len(outcomes) - 1, 0) * self.n_classes
+
     def samples_are_counted(self, number: int) -> bool:
         """Whether `sample` draws only values that were counted in a column."""
         return False

@@ -20,6 +20,7 @@ from tallybayes.families.family import Family
 from tallybayes.families.numbers.gaussian import Gaussian
 from tallybayes.families.numbers.histogram import Histogram
 from tallybayes.families.numbers.poisson import Poisson
+from tallybayes.families.together.full_joint import FullJoint
 from tallybayes.families.together.interaction import Interaction
 from tallybayes.families.together.joint_gaussian import JointGaussian
 from tallybayes.families.together.one_dependence import OneDependence
@@ -48,6 +49,7 @@ def register_family(family: type[Family]) -> type[Family]:
 for _family in (
     Bernoulli,
     Categorical,
+    FullJoint,
     Gaussian,
     Histogram,
     Interaction,

@@ -27,8 +27,7 @@ from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.families import OneDependence
-from tallybayes.families.together.cell_pair_family import check_pairs
+from tallybayes.families import Family, FullJoint, OneDependence
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.joint_columns import split_groups, with_all_numbers, with_groups
 from tallybayes.model.label_plan import plan_label
@@ -52,6 +51,10 @@ _FOLDER = "label"  # the column of documents that has the name of their folder
 _NAME = "all columns"  # of the derived column
 _ROWS = 20_000  # from which cells are cut
 _KINDS = (Reals, Flags, Codes)
+_CELL_FAMILIES: dict[str, tuple[Family, str]] = {  # by dependence: of the derived column, and the reason for it
+    "one": (OneDependence(), "each column depends on the class and one other column"),
+    "full": (FullJoint(), "a probability for each combination of cells"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +124,8 @@ class Plan:
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
         schema = with_groups(schema, groups)
-        if dependence == "one":
-            schema = _with_one_dependence(schema, source, label)
+        if dependence in _CELL_FAMILIES:
+            schema = _with_all_cells(schema, source, label, dependence)
         elif dependence == "gaussian":
             schema = with_all_numbers(schema)
         check_priors(settings, schema)
@@ -217,11 +220,11 @@ def _first_cells(specs: Mapping[str, ColumnSpec], source: Source, label: Any) ->
     return {name: head.texts.get(name, raw) for name, raw in head.columns.items() if name in names}
 
 
-def _with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
-    """The schema in which columns depend on the class and on one other column; itself if it has derived columns.
+def _with_all_cells(schema: Schema, source: Source, label: Any, dependence: str) -> Schema:
+    """The schema in which columns depend on the class and on each other; itself if it has derived columns.
 
-    The columns of numbers, booleans and categories become the inputs of one derived column of the family
-    `one_dependence` and are not scored by themselves. Their cells are cut once, from the first rows, before anything is
+    The columns of numbers, booleans and categories become the inputs of one derived column and are not scored by
+    themselves. Their cells are cut once, from the first rows, before anything is
     counted: the laws hold given the schema. Bags and texts are scored by themselves, as without dependence.
     """
     if schema.derived:
@@ -231,19 +234,20 @@ def _with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     columns, codes = _encode_some(source, head, Schema(None, specs), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
     if not (codes >= 0).any():
-        raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
+        raise DataError(f"rows with a label, to cut columns into cells for dependence {dependence!r}", got=0)
     if len(inputs) < 2:
         got = [cell_input.column for cell_input in inputs]
-        raise ParameterError("two or more columns of numbers, booleans or categories for dependence 'one'", got=got)
+        expected = f"two or more columns of numbers, booleans or categories for dependence {dependence!r}"
+        raise ParameterError(expected, got=got)
     name = _NAME
     while name in head.columns:
         name += "_"
-    check_pairs(name, sum(cell_input.n_cells for cell_input in inputs), int(codes.max()) + 1)
+    family, reason = _CELL_FAMILIES[dependence]
+    family.check_inputs(name, [cell_input.n_cells for cell_input in inputs], int(codes.max()) + 1)
     result = schema.copy()
     for cell_input in inputs:
         result.columns[cell_input.column] = specs[cell_input.column].without_family(Status.INPUT, f"input of {name!r}")
-    reason = "each column depends on the class and one other column"
-    result.columns[name] = ColumnSpec(name, OneDependence(), reason, CellsReader(inputs))
+    result.columns[name] = ColumnSpec(name, family, reason, CellsReader(inputs))
     return result
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from tallybayes.errors import ParameterError, check_integer
 from tallybayes.explaining.description import Description, describe_with_intervals
 from tallybayes.explaining.likelihood import Objective, log_evidence, objective
+from tallybayes.explaining.parameter_counts import ParameterCounts
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import CurrentState, Reading
@@ -118,6 +119,19 @@ class GenerativeModel:
         """The predictive of every column by name: P(value | class), with column weights if `weighted`."""
         with self.reading() as snapshot:
             return snapshot.scorer.by_column(weighted=weighted)
+
+    @property
+    def n_parameters(self) -> ParameterCounts:
+        """The free parameters of the class prior and of every column, and their total; print it.
+
+        >>> import tallybayes as tb
+        >>> patients = {"fever": [1, 1, 0], "age": [3.5, 40, 9], "ill": ["yes", "no", "no"]}
+        >>> model = tb.fit(patients, label="ill", numeric="gaussian")
+        >>> model.n_parameters.columns, model.n_parameters.total
+        ({'age': 4, 'fever': 2}, 7)
+        """
+        with self.reading() as snapshot:
+            return ParameterCounts.of(snapshot.scorer)
 
     def describe(self, column: str | Iterable[str] | None = None, *, all: bool = False) -> Description:
         """The parameters of every column per class, to be printed or read as rows.

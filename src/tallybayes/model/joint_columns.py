@@ -102,5 +102,5 @@ def doubt_incomplete_rows(statistics: SufficientStatistics) -> None:
     """Say how many rows of groups lack some of their values."""
     for tally in statistics.blocks.values():
         for name, n_rows in tally.incomplete_rows().items():
-            text = f"{rows_of(n_rows)} with some of its values: counted by column only, not for correlations"
+            text = f"{rows_of(n_rows)} with some of its values: {tally.incomplete_rows_are}"
             doubt("rows", text, column=name)

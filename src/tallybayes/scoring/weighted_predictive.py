@@ -146,6 +146,10 @@ class WeightedPredictive(Predictive):
         """The same with an inner predictive that lists all tokens."""
         return replace(self, inner=self.inner.listing_all())
 
+    def n_parameters(self, number: int) -> int | None:
+        """Those of the inner predictive; weights are not counted."""
+        return self.inner.n_parameters(number)
+
     def n_tokens(self, feature: str) -> int | None:
         """The tokens of the inner predictive."""
         return self.inner.n_tokens(feature)

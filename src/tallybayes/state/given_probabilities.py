@@ -71,6 +71,10 @@ class GivenTables(Predictive):
             for values, log_p in self.tables
         ]
 
+    def outcomes(self, number: int) -> Floats:
+        """Every value of the table."""
+        return self.tables[number][1]
+
     def table(self) -> list[dict[str, Any]]:
         """The tables as they were given."""
         tables = zip(self.features, self.tables, strict=True)

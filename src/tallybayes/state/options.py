@@ -112,13 +112,14 @@ class ColumnOptions(TypedDict, total=False):
         Option(SCHEMA, None, "A saved schema, which fixes the families. Other options take precedence over it."),
     ]
     dependence: Annotated[
-        "Literal['none', 'one', 'gaussian']",
+        "Literal['none', 'one', 'gaussian', 'full']",
         Option(
-            choice("none", "one", "gaussian"),
+            choice("none", "one", "gaussian", "full"),
             "none",
             "Dependence between columns given the class: none (naive Bayes), one (averaged one-dependence estimators:"
-            " every column depends on one other column, averaged over all of these), or gaussian (all columns of"
-            " numbers together have a joint normal distribution).",
+            " every column depends on one other column, averaged over all of these), gaussian (all columns of"
+            " numbers together have a joint normal distribution), or full (a few columns have a probability for each"
+            " combination of their values).",
         ),
     ]
 

@@ -11,6 +11,7 @@ it is not takes a slower path. x*x is first split into p = x*x and e = fma(x, x,
 
 from tallybayes.tally.cell_pair_counts import CellPairCounts
 from tallybayes.tally.class_sums import Sums
+from tallybayes.tally.combination_counts import CombinationCounts
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact
 from tallybayes.tally.histogram_grid import Grid
@@ -19,4 +20,15 @@ from tallybayes.tally.token_tally import TokenTally
 from tallybayes.tally.vector_sums import VectorSums
 from tallybayes.tally.vocabulary import Vocabulary
 
-__all__ = ["CellPairCounts", "Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "VectorSums", "Vocabulary"]
+__all__ = [
+    "CellPairCounts",
+    "CombinationCounts",
+    "Counts",
+    "Exact",
+    "Grid",
+    "Sums",
+    "Tally",
+    "TokenTally",
+    "VectorSums",
+    "Vocabulary",
+]

@@ -89,6 +89,7 @@ class Tally(ABC):
     features: tuple[str, ...]  # the names of the columns, sorted
     n_classes: int
     has_keys: ClassVar[bool] = False  # whether columns hold keys that have slots: see `key_slots`
+    incomplete_rows_are: ClassVar[str] = ""  # how rows are counted that lack some values of a column, for people
 
     @abstractmethod
     def prepare(self, other: Self, sign: int) -> Commit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class VectorSums(Tally):
 
     rows: rows with any input. complete, incomplete: n, x and xx of every input. pairs: n and xy of every pair.
     """
+
+    incomplete_rows_are: ClassVar[str] = "counted by column only, not for correlations"
 
     def __init__(
         self, features: tuple[str, ...], inputs: Mapping[str, tuple[str, ...]], blocks: Mapping[str, Sums]

@@ -156,6 +156,10 @@ class BernoulliPredictive(ArrayPredictive):
         prior = part_of_prior(self.prior, number)
         return replace(super().part(number), counts=self.counts[:, number : number + 1], prior=prior)
 
+    def outcomes(self, number: int) -> Floats:
+        """No and yes."""
+        return np.stack([self.log_no[number], self.log_yes[number]])
+
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Booleans."""
         return [rng.random(n) < p for p in np.exp(self.log_yes[:, code])]

@@ -208,6 +208,14 @@ class CategoricalPredictive(KeyedPredictive):
             result.append([None] * n if drawn is None else [keys[i] for i in drawn])
         return result
 
+    def outcomes(self, number: int) -> Floats:
+        """Every value that was counted."""
+        return self.log_table(number, self.tally.keys(self.features[number]))
+
+    def n_parameters(self, number: int) -> int:
+        """A probability for each value and class; they add up to 1."""
+        return max(int(self.n_values[number]) - 1, 0) * self.n_classes
+
     def keys_of(self, name: str) -> Sequence[Key]:
         """Every value that was counted."""
         return self.tally.keys(name)

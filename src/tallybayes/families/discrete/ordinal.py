@@ -218,6 +218,10 @@ class OrdinalPredictive(KeyedPredictive):
         drawn = zip(self.features, self.ranks.sample(rng, code, n), strict=True)
         return [[keys.get(rank) for rank in ranks.tolist()] for name, ranks in drawn for keys in [self._keys(name)]]
 
+    def outcomes(self, number: int) -> Floats:
+        """Ranks that were counted, those with the same shares of the classes together."""
+        return self.ranks.outcomes(number)
+
     def keys_of(self, name: str) -> Sequence[Key]:
         """Every value that was counted, in their order."""
         return list(self._keys(name).values())

@@ -162,7 +162,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
     def _student(self, tally: Sums, units: np.ndarray, tables: Floats, share: float) -> GaussianPredictive:
         n, _, _, _, mean, low, inverse, half, log_constant = tables
         parameters = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
-        return GaussianPredictive(tally.features, tally.n_classes, units, *parameters)
+        return GaussianPredictive(tally.features, tally.n_classes, units, *parameters, shared=self.shared)
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
@@ -172,7 +172,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         if self.shared:
             variance = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
         variance = np.where(n == 0, 0.0, variance)
-        return GaussianPredictive.normal(tally.features, units, moments, variance, n, self.log)
+        return GaussianPredictive.normal(tally.features, units, moments, variance, n, self.log, self.shared)
 
     def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
         """Centred on the pooled data of other sums, unless it is given."""

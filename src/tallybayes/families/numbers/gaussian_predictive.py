@@ -123,6 +123,7 @@ class GaussianPredictive(ArrayPredictive):
     log: bool = False  # whether all of this describes the logarithm
     prior_kappa: float | None = None  # the weight of the prior behind the mean; None without a posterior
     share: float = 1.0  # of the rows of a class that count: 0 if smoothing is infinitely strong
+    shared: bool = False  # whether all classes have one variance
 
     @classmethod
     def normal(
@@ -133,6 +134,7 @@ class GaussianPredictive(ArrayPredictive):
         variance: Floats,
         n: Floats,
         log: bool = False,
+        shared: bool = False,
     ) -> GaussianPredictive:
         """The normal density with the means of the moments and these variances; without a scale where one is 0."""
         flat = ~((variance > 0) & (variance < np.inf))
@@ -140,7 +142,8 @@ class GaussianPredictive(ArrayPredictive):
             inverse = np.where(flat, 0.0, 1 / np.sqrt(variance))
             log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * variance) - units[:, None] * LOG_2)
         mean, low, _ = moments
-        return cls(features, n.shape[1], units, mean, low, inverse, None, log_constant, n, moments, log)
+        tables = (mean, low, inverse, None, log_constant, n, moments, log)
+        return cls(features, n.shape[1], units, *tables, shared=shared)
 
     @cached_property
     def flat(self) -> Booleans:
@@ -226,6 +229,10 @@ class GaussianPredictive(ArrayPredictive):
             value = np.ldexp(self.mean[j, code] + (self.mean_low[j, code] + z), int(self.units[j]))
             result.append(np.exp(np.clip(value, -_FAR, _FAR)) if self.log else value)
         return result
+
+    def n_parameters(self, number: int) -> int:
+        """A mean per class, and a variance per class or one for all."""
+        return self.n_classes + (1 if self.shared else self.n_classes)
 
     def note(self, number: int) -> str:
         """Whether the parameters are those of the logarithm."""

@@ -120,6 +120,12 @@ class HistogramPredictive(ArrayPredictive):
             result.append(np.where(inside < high, inside, low))
         return result
 
+    def outcomes(self, number: int) -> Floats:
+        """Steps with cells in use."""
+        first, last = np.searchsorted(self.step_of_cell, self.offsets[number : number + 2]).tolist()
+        used, n_cells = np.unique(self.step_of_cell[first:last], return_counts=True)
+        return np.asarray(self.log_p[used] + np.log(n_cells)[:, None])
+
     def samples_are_counted(self, number: int) -> bool:
         """As long as every value has a cell of its own."""
         return bool(self.tally.levels[number] == 0)

@@ -195,6 +195,10 @@ class PoissonPredictive(ArrayPredictive):
                 result.append(rng.negative_binomial(self.shape[j, code], rate / (1 + rate), n))
         return result
 
+    def n_parameters(self, number: int) -> int:
+        """A rate per class."""
+        return self.n_classes
+
     def table(self) -> list[dict[str, Any]]:
         """The rate, and the rows that it is estimated from."""
         rate = np.where(self.silent, 0.0, self.rate if self.shape is None else self.shape / self.rate)

@@ -1,1 +1,1 @@
-"""Families of several columns with one likelihood: interactions and one-dependence estimators."""
+"""Families of several columns with one likelihood: interactions, one-dependence estimators, joint distributions."""

@@ -45,7 +45,11 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
             check_pairs(name, sum(column.sizes), n_classes)
         sizes = {name: column.sizes for name, column in named.items()}
         counted = [_count_pairs(column, codes, n_classes, weights) for column in named.values()]
-        return CellPairCounts.of_pairs(sizes, counted, n_classes)
+        return CellPairCounts.of_cells(sizes, counted, n_classes)
+
+    def check_inputs(self, name: str, sizes: Sequence[int], n_classes: int) -> None:
+        """Refuse more pairs of cells than there is memory for."""
+        check_pairs(name, sum(sizes), n_classes)
 
     def to_count(self, column: Cells) -> Cells:
         """The cells of a column that are counted."""

@@ -189,6 +189,11 @@ class InteractionPredictive(Predictive):
         """A correction has no samples."""
         raise UnsupportedError("a family with a likelihood", got=Described(Interaction.name), column=self.features[0])
 
+    def n_parameters(self, number: int) -> int:
+        """The shares of the classes in every pair of cells."""
+        first, second = self.sizes[number]
+        return first * second * max(self.n_classes - 1, 0)
+
     def table(self) -> list[dict[str, Any]]:
         """What every pair of cells adds to the score of each class; a cell is given with the number of its input."""
         return [

@@ -130,7 +130,7 @@ class JointGaussian(Family[VectorSums, JointGaussianPrior]):
             data.times(prior.share).student(pooled, prior.kappa, prior.nu, shared=self.is_shared)
             for data, pooled in zip(moments, prior.pooled, strict=True)
         ]
-        return JointPredictive.of(tally, list(prior.pooled), moments, densities)
+        return JointPredictive.of(tally, list(prior.pooled), moments, densities, shared=self.is_shared)
 
     def plug_in(self, tally: VectorSums) -> JointPredictive:
         """The normal density at the mean and covariance of each class."""
@@ -138,7 +138,7 @@ class JointGaussian(Family[VectorSums, JointGaussianPrior]):
         moments = [JointMoments.of(tally, *pair) for pair in zip(tally.features, pooled, strict=True)]
         pairs = zip(moments, pooled, strict=True)
         densities = [data.normal(its_pooled.units, shared=self.is_shared) for data, its_pooled in pairs]
-        return JointPredictive.of(tally, pooled, moments, densities)
+        return JointPredictive.of(tally, pooled, moments, densities, shared=self.is_shared)
 
     def repooled(self, prior: JointGaussianPrior, tally: VectorSums) -> JointGaussianPrior:
         """Centred on the pooled data of other sums."""

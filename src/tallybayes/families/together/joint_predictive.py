@@ -36,6 +36,7 @@ class JointPredictive(Predictive):
     pooled: tuple[PooledMoments, ...]
     moments: tuple[JointMoments, ...]
     densities: tuple[JointDensity, ...]
+    shared: bool  # whether all classes have one covariance matrix
 
     @classmethod
     def of(
@@ -44,10 +45,12 @@ class JointPredictive(Predictive):
         pooled: Sequence[PooledMoments],
         moments: Sequence[JointMoments],
         densities: Sequence[JointDensity],
+        *,
+        shared: bool,
     ) -> JointPredictive:
         """Of the columns of a tally."""
         inputs = tuple(tally.inputs[name] for name in tally.features)
-        return cls(tally.features, tally.n_classes, inputs, tuple(pooled), tuple(moments), tuple(densities))
+        return cls(tally.features, tally.n_classes, inputs, tuple(pooled), tuple(moments), tuple(densities), shared)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score vectors."""
@@ -80,6 +83,11 @@ class JointPredictive(Predictive):
             scale = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse != 0)
             result.append(np.ldexp(density.mean[code] + (density.low[code] + z * scale), density.units))
         return result
+
+    def n_parameters(self, number: int) -> int:
+        """A mean of each input per class; variances and covariances per class, or one matrix for all."""
+        size = len(self.inputs[number])
+        return self.n_classes * size + (1 if self.shared else self.n_classes) * (size * (size + 1) // 2)
 
     def table(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of the data by input, the rows behind them, and the correlations of few inputs.

@@ -130,6 +130,12 @@ class OneDependencePredictive(Predictive):
         """Cells of every column, (rows, inputs): a parent drawn at random, then the other inputs given its cell."""
         return [_draw_cells(tables, rng, code, n) for tables in self.tables]
 
+    def n_parameters(self, number: int) -> int:
+        """Of the joint distributions of all pairs of inputs: of each input, and of each pair beyond these."""
+        free = np.array([size - 1 for size in self.tables[number].sizes])
+        pairs = (free.sum() ** 2 - (free**2).sum()) // 2
+        return int(self.n_classes * (free.sum() + pairs))
+
     def table(self) -> list[dict[str, Any]]:
         """Probability of every cell, which is given as the number of its input and its own."""
         rows = []

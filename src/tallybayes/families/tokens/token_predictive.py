@@ -25,6 +25,7 @@ __all__ = ["TextPredictive", "TokenPredictive"]
 
 _SHOWN = 10  # tokens per class in a table
 _SIDE_BY_SIDE = 12  # up to this many classes, a table shows all of these tokens for every class
+_TOLERANCE = 1e-9  # of a sum of probabilities, by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +171,28 @@ class TokenPredictive(Predictive):
         self.check_likelihood("samples")
         return [self._sample_one(name, rng, code, n) for name in self.features]
 
-    def _sample_one(self, name: str, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+    def draw(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """The same with lengths drawn from those of all classes, which is what scores without lengths assume."""
+        self.check_likelihood("samples")
+        for name in self.features:
+            self._check_probabilities(name, code)
+        return [self._sample_one(name, rng, code, n, ignores_class=True) for name in self.features]
+
+    def _check_probabilities(self, name: str, code: int) -> None:
+        """Raise unless scores are the sum over tokens of log probabilities that add up to 1."""
         column = self.columns[name]
-        slots = column.words.named()
+        if column.is_presence and not column.words.has_pooled():
+            return
+        p = np.exp(column.of(column.named_slots())[:, code])
+        if column.is_presence or self.options.tf != "count" or (len(p) and abs(p.sum() - 1) > _TOLERANCE):
+            expected = "tokens that are all counted and scored as often as they occur, to draw bags from their scores"
+            raise UnsupportedError(expected, got=self.family, column=name, hint="fit with text:counts,tf=count")
+
+    def _sample_one(
+        self, name: str, rng: np.random.Generator, code: int, n: int, *, ignores_class: bool = False
+    ) -> list[Any]:
+        column = self.columns[name]
+        slots = column.words.named() if column.is_presence else column.named_slots()
         slot_of = dict(zip(column.words.index.keys(slots), slots.tolist(), strict=True))
         keys = sort_keys(slot_of)
         slots = np.array([slot_of[key] for key in keys], np.int64)
@@ -181,9 +201,10 @@ class TokenPredictive(Predictive):
             return [[keys[i] for i in np.flatnonzero(row)] for row in rng.random((n, len(keys))) < p]
         p = np.exp(column.of(slots)[:, code]) if keys else np.zeros(0)
         sizes = self.tally.lengths.keys(name)
-        share = self.tally.lengths.table(name, sizes)[:, code] if sizes else np.zeros(0)
+        by_class = self.tally.lengths.table(name, sizes) if sizes else np.zeros((0, self.n_classes))
+        share = by_class.sum(axis=1) if ignores_class else by_class[:, code]
         if share.sum() == 0 or p.sum() == 0:
-            return [self._draw_bag(rng, [], np.zeros(0), 0) for _ in range(n)]
+            return [{} for _ in range(n)]
         drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
         return [self._draw_bag(rng, keys, p / p.sum(), sizes[i]) for i in drawn.tolist()]
 
@@ -205,6 +226,15 @@ class TokenPredictive(Predictive):
     def n_tokens(self, feature: str) -> int:
         """How many tokens are scored; pooled ones have no name and are not among them."""
         return len(self.columns[feature].named_slots())
+
+    def n_parameters(self, number: int) -> int:
+        """A probability for each token that is scored and each class; they add up to 1, unless each is by itself.
+
+        Tokens that are counted together are one.
+        """
+        column = self.columns[self.features[number]]
+        n = len(column.named_slots()) + int(bool(column.words.pooled("counts").any()))
+        return (n if column.is_presence else max(n - 1, 0)) * self.n_classes
 
     def _table_of(self, name: str) -> list[dict[str, Any]]:
         if self.lists_all:
