@@ -207,6 +207,10 @@ def test_what_is_shown():
     text = str(model.describe())
     for words in ("prior: Beta(2, 8)", "Dirichlet(A: 1, B: 2, E: 4)", "mean 170", "viagra: {spam: 5}, hello: 2"):
         assert words in text
+    explained = model.explain({"mail": "viagra", "smokes": None})[0]
+    assert "prior of mail: pseudo-counts viagra: {spam: 5}, hello: 2" in str(explained)
+    assert explained.to_dict()["priors"].keys() == {"mail"}
+    assert "Beta(2, 8)" in str(model)
     rows = {row["class"]: row["rows"] for row in model.describe("smokes").columns["smokes"]}
     assert rows == model.class_counts
 

@@ -70,7 +70,7 @@ class Description(ResultView):
         features = [(predictive, i, name) for predictive in predictives for i, name in enumerate(predictive.features)]
         notes = {name: note for p, i, name in features if (note := _join(p.note(i), _prior_in_words(state, name)))}
         n_tokens = {name: n for p, _, name in features if (n := p.n_tokens(name)) is not None}
-        strengths = _strengths(scorer, columns)
+        strengths = _strengths(state, scorer, columns)
         counts = ParameterCounts.of(scorer) if names is None else None
         return cls(classes, state.schema, columns, notes, n_tokens, lists_all, strengths, counts)
 
@@ -212,15 +212,17 @@ def _by_column(snapshot: Snapshot, rows: Iterable[dict[str, Any]]) -> dict[str, 
     return result
 
 
-def _strengths(scorer: Scorer, names: Collection[str]) -> dict[str, Strength]:
-    """How strongly some columns are smoothed."""
+def _strengths(state: ModelState, scorer: Scorer, names: Collection[str]) -> dict[str, Strength]:
+    """How strongly some columns are smoothed; a prior that takes the place of smoothing is not named twice."""
+    priors = state.settings.column_priors or {}
+    replaced = {name for name, prior in priors.items() if prior.smoothing is not None}
     return {
         name: strength
         for block in scorer.blocks
         for name, strength in zip(
             block.tally.features, block.family.strengths(block.tally, block.smoothing), strict=False
         )
-        if name in names
+        if name in names and name not in replaced
     }
 
 

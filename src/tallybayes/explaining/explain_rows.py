@@ -37,6 +37,7 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
         plain = {name: part for name, part in parts.items() if name not in schema.derived}
         return plain, DerivedParts.of(schema, predictives, columns), {name: columns[name] for name in of_tokens}
 
+    priors = {name: str(prior) for name, prior in (snapshot.state.settings.column_priors or {}).items()}
     result: list[Explanation] = []
     for table, (plain, derived, bags) in snapshot.map_batches(data, work):
         parts = derived.add_to(plain)
@@ -60,6 +61,7 @@ def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
                     derived.row(row),
                     {name: part[row] for name, part in plain.items()},
                     {name: value for name, value in values.items() if _show(schema, name, value) is not value},
+                    {name: prior for name, prior in priors.items() if values.get(name) is not None},
                 )
             )
     return result

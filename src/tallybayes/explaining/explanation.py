@@ -34,6 +34,7 @@ class Explanation(ResultView):
     words: of columns of text, tags and other tokens that are not missing, what each token adds; they add up to the
     column. What belongs to no token is a part with `rest`: absent tokens, that there is a value, weights by class.
     posterior: how the model turns the sum into probabilities and an answer.
+    priors: those that were given for columns that the row has a value in, in words.
     inseparable: columns of tokens in which the contribution of a token depends on the other tokens.
     derived: columns that are computed from other columns; own_evidence: the contributions without them.
     scored_values: the values that are scored in another form than `values` shows: days since 1970, of dates.
@@ -49,6 +50,7 @@ class Explanation(ResultView):
     derived: DerivedParts = field(default_factory=DerivedParts)
     own_evidence: dict[str, Floats] = field(default_factory=dict)
     scored_values: dict[str, Any] = field(default_factory=dict)
+    priors: dict[str, str] = field(default_factory=dict)
     _heading: ClassVar[str] = "Explanation"
 
     @property
@@ -191,6 +193,7 @@ class Explanation(ResultView):
             "probabilities": p.tolist(),
             "decision": str(self._posterior().decision) if self.has_rule else None,
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
+            **({"priors": self.priors} if self.priors else {}),
         }
 
     def to_frame(self, positive: Any = None, against: Any = None, *, top: int | None = None) -> Any:
@@ -275,7 +278,9 @@ class Explanation(ResultView):
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
         n_words = n_words if top is None else top
         words = (self._words_shown(name, best, other, scale, digits, n_words) for name in self.words)
-        return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
+        told = ["\n".join(f"prior of {name}: {prior}" for name, prior in self.priors.items())] if self.priors else []
+        grids = [grid for grid in words if grid.rows]
+        return [TextGrid(["column", "value", units], rows, title=head, bar=2), *grids, *told]
 
     def _threshold_odds(self, positive: Any) -> float | None:
         """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""

@@ -101,6 +101,12 @@ def setting_rows(state: ModelState) -> list[list[str]]:
     """Smoothing, column weights, calibration, decision and variants of text in words, and whether they are stale."""
     settings, stale = state.settings, state.stale
     fitted = {} if (smoothing := smoothing_words(state)) is None else {"smoothing": ("smoothing", smoothing)}
+    if state.settings.column_priors:
+        told = "; ".join(f"{name}: {prior}" for name, prior in state.settings.column_priors.items())
+        fitted["priors"] = ("priors", told)
+    if state.base is not None:
+        n = float(state.base.statistics.class_rows.floats().sum()) / state.base.strength
+        fitted["base"] = ("base", f"{rows_of(n)} of another model, each as {number(state.base.strength)} rows")
     fitted |= {
         "column weights": ("column_weights", _weights(settings.column_weights)),
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
@@ -117,7 +123,8 @@ def smoothing_words(state: ModelState) -> str | None:
     """The k of the columns that are smoothed; None if all are "auto", by evidence."""
     names: dict[Smoothing, list[str]] = {}
     for name, family in state.schema.families.items():
-        if family.takes_smoothing:
+        prior = state.settings.prior_of(name)
+        if family.takes_smoothing and (prior is None or prior.smoothing is None):
             names.setdefault(state.settings.smoothing_of(name), []).append(name)
     if names.keys() <= {"auto"}:
         return None
