@@ -1,14 +1,17 @@
 """A model on the sums of another one: what it learns, forgets, merges and keeps; the base stays as it is."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import tallybayes as tb
 from command_line import fine
 from models import assert_same_answers, learned, round_trip
 from tables import LABEL, rows
+from tallybayes import engines
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError, UnsupportedError
 from tallybayes.model.saved_model import dumps, loads
 
@@ -165,3 +168,18 @@ def test_the_command(tmp_path):
     model = tb.load(tmp_path / "own.tally")
     assert sum(model.class_counts.values()) == 30
     assert "rows of the base" in fine("inspect", "own.tally", cwd=tmp_path)
+
+
+def test_evaluations_engines_and_estimators_take_a_base():
+    base, own = tb.fit(mails(300, 0), label="kind", families={"text": "text"}), mails(80, 1)
+    options = {"label": "kind", "base_model": base, "base_strength": 0.2}
+    whole = tb.fit(own, **options)
+    assert tb.cross_validate(own, **options).log_loss < tb.cross_validate(own, label="kind").log_loss
+    assert tb.prequential(own, **options).log_loss < tb.prequential(own, label="kind").log_loss
+    plan = engines.plan_fit(own, **options)
+    assert engines.fitted(plan, engines.partial(own, plan.to_bytes())) == whole
+    X, y = pd.DataFrame({name: own[name] for name in ("text", "length")}), own["kind"]
+    estimator = clone(tb.NaiveBayesClassifier(base_model=base, base_strength=0.2)).fit(X, y)
+    assert np.allclose(estimator.predict_proba(X), whole.predict_proba(X))
+    with pytest.raises(ParameterError, match="tune without a base_model"):
+        tb.tune(own, **options)

@@ -254,5 +254,5 @@ def log_class_shares(snapshot: Snapshot) -> Floats:
     """Log of the share of each class among the training rows; the class prior of a model from given probabilities."""
     if snapshot.state.given is not None:
         return snapshot.scorer.log_prior
-    rows = np.array(list(snapshot.state.class_counts.values()), np.float64)
+    rows = snapshot.state.class_rows
     return np.asarray(np.log(rows / rows.sum()))

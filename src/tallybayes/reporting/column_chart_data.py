@@ -80,7 +80,7 @@ def predictive_of(model: Model, column: str) -> Predictive:
 
 def most_frequent_classes(model: Model, n: int = CLASSES) -> list[int]:
     """The codes of the classes with the most rows (of given probabilities, the largest prior), in ascending order."""
-    rows = model.log_prior() if model.is_given else np.array(list(model.class_counts.values()), np.float64)
+    rows = model.log_prior() if model.is_given else model.snapshot().state.class_rows
     return sorted(np.argsort(-rows, kind="stable")[:n].tolist())
 
 

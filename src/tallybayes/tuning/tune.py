@@ -16,7 +16,7 @@ from typing import Any, Literal, Unpack
 from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.doubts import tell_together
-from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
+from tallybayes.errors import DataError, Described, ParameterError, check_integer, did_you_mean
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
@@ -121,6 +121,9 @@ def tune(
     source, label, sample_weight = as_columns(source, label, sample_weight)
     source, options, _ = with_group_column(source, options)
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
+    if plan.base is not None:
+        hint = "tune the base model, then fit the own rows on it"
+        raise ParameterError("tune without a base_model", got=Described("a base_model"), hint=hint)
     model, label = plan.empty_model(), plan.counting.label
     sample_weight, fields = model.schema.weight, dict(model.schema.columns)
     if model.settings.estimate == "mle":
