@@ -100,6 +100,21 @@ def test_dates_in_one_order_are_read_back_wherever_one_of_them_tells(days, separ
     assert not order.ambiguous
 
 
+@pytest.mark.parametrize("verb", ["fit", "predict", "learn"])
+def test_a_file_among_others_with_another_order_is_doubted(tmp_path, verb):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    for path, dates in ((first, DAY_FIRST), (second, TWELVE_DAYS_MONTH_FIRST)):
+        rows = (f"{date},{i // 2 % 2}\n" for i, date in enumerate(dates))
+        path.write_text("d,y\n" + "".join(rows), encoding="utf-8")
+    model = fit(DAY_FIRST)
+    files = [first, second]
+    with pytest.warns(DataWarning, match=r"'03/01/2024' was read with the day first.*\n.*within 12 days"):
+        tb.fit(files, label="y") if verb == "fit" else getattr(model, verb)(files)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.fit([first, first], label="y")
+
+
 def test_what_is_no_date_decides_no_order():
     assert order_of({"February 11, 2018": 5, "1.0.19": 1, "13/14/2018": 1, "32/01/2018": 1}) is None
 

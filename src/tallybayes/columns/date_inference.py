@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,7 +46,7 @@ from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["are_dates", "check_order", "infer_date_parts", "is_date_type"]
+__all__ = ["are_dates", "check_later_files", "check_order", "infer_date_parts", "is_date_type"]
 
 _REASONS = {
     "elapsed": "days since 1970-01-01",
@@ -199,6 +199,17 @@ def check_order(table: Table, schema: Schema) -> None:
             _doubt_order(name, order.ambiguous, form)
 
 
+def check_later_files(tables: Iterable[Table], schema: Schema) -> Iterator[Table]:
+    """The tables; the dates of every file after the first are checked (`check_order`) by its first rows."""
+    file: str | None = None
+    for table in tables:
+        here = None if table.origin is None else table.origin.file
+        if file is not None and here != file:
+            check_order(table, schema)
+        file = here
+        yield table
+
+
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
     """Say it if dates that can be read both ways lie much closer together the other way, or are too many for chance."""
     here, swapped = _span(texts, form), _span(texts, replace(form, day_first=not form.day_first))
@@ -209,7 +220,7 @@ def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
         why = f"none of {len(texts):,} dates is after the twelfth, so that all can be read with the {other} first"
     else:
         return
-    text = f"{texts[0]!r} was read with the {first} first, as when the model was fitted"
+    text = f"{texts[0]!r} was read with the {first} first, as the dates before"
     doubt("dates", text, column=name, hint=f"{why}: check them, and write them as those of the model")
 
 

@@ -13,7 +13,7 @@ from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, names_to_find, read_batch, with_parts
 from tallybayes.columns.column_doubts import doubt_numbers
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.date_inference import check_order
+from tallybayes.columns.date_inference import check_later_files, check_order
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.schema import Schema
@@ -49,7 +49,7 @@ class RowCounter:
             columns = columns_to_read(self.rows.schema, label, weight)
         if self._plan.labels:  # of a model that has learned rows; a fit decides by these rows themselves
             check_order(source.head().with_names(self.rows.schema.columns), self.rows.schema)
-        for batch in source.batches(columns):
+        for batch in check_later_files(source.batches(columns), self.rows.schema):
             self._grow(batch)
             table = batch.with_names(names_to_find(self.rows.schema, label, weight))  # also what is sampled
             table = with_parts(table, self.rows.schema, self.rows.unread_dates)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.columns.batch import columns_to_read, encode_columns, find_weights, names_to_find, with_parts
-from tallybayes.columns.date_inference import check_order
+from tallybayes.columns.date_inference import check_later_files, check_order
 from tallybayes.columns.label import Labels
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.readers.reader import Purpose
@@ -125,8 +125,8 @@ class Snapshot:
             needed = columns_to_read(schema, label, sample_weight)
             tables = source.batches(dict.fromkeys(also) | needed, keep=keep)
         unread = UnreadDates()
-        for table in tables:
-            yield source, with_parts(table.with_names(names), schema, unread)
+        for table in check_later_files((one.with_names(names) for one in tables), schema):
+            yield source, with_parts(table, schema, unread)
         unread.tell()
 
     def encode(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
