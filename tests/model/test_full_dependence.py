@@ -147,6 +147,7 @@ def test_numbers_are_cut_into_cells_and_bags_stay_by_themselves():
     assert model.sample(5, seed=0).column_names == ["x", "y", "tag", "inside"]
 
 
+@pytest.mark.slow
 def test_everything_that_shows_a_model_shows_it():
     table = toss(missing=0)
     model = fit(table)
@@ -172,6 +173,7 @@ def test_what_cannot_be_joined_is_refused():
         tb.fit({"x": ["u", "v"], "y": [0, 1]}, label="y", families={"x": "full_joint"})
 
 
+@pytest.mark.slow
 def test_the_command_takes_it(tmp_path):
     lines = ["a,b,lit", *(f"{a},{b},{a != b}" for a, b in itertools.product(["on", "off"], repeat=2))]
     (tmp_path / "switches.csv").write_text("\n".join([lines[0], *lines[1:] * 30]) + "\n")
