@@ -250,6 +250,7 @@ def test_models_at_the_edge():
     assert tb.bayes_error(evidence) == tb.bayes_error(evidence.with_settings(missing_as_value=False))
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_same(tmp_path):
     model = tb.from_probabilities({"a": 0.3, "b": 0.7}, {"x": {"a": 0.9, "b": 0.2}})
     path = tmp_path / "m.tally"

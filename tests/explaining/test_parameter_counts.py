@@ -120,6 +120,7 @@ def test_an_empty_model_has_none():
     assert (counts.class_prior, counts.columns, counts.total) == (0, {}, 0)
 
 
+@pytest.mark.slow
 def test_descriptions_show_them(tmp_path):
     model = fitted(RNG.random(60) < 0.5, "bernoulli")
     assert str(model.describe()).endswith("\n\nfree parameters: 5 (class prior 2, x 3)")

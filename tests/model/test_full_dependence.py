@@ -147,6 +147,7 @@ def test_numbers_are_cut_into_cells_and_bags_stay_by_themselves():
     assert model.sample(5, seed=0).column_names == ["x", "y", "tag", "inside"]
 
 
+@pytest.mark.slow
 def test_everything_that_shows_a_model_shows_it():
     table = toss(missing=0)
     model = fit(table)
@@ -172,6 +173,7 @@ def test_what_cannot_be_joined_is_refused():
         tb.fit({"x": ["u", "v"], "y": [0, 1]}, label="y", families={"x": "full_joint"})
 
 
+@pytest.mark.slow
 def test_the_command_takes_it(tmp_path):
     lines = ["a,b,lit", *(f"{a},{b},{a != b}" for a, b in itertools.product(["on", "off"], repeat=2))]
     (tmp_path / "switches.csv").write_text("\n".join([lines[0], *lines[1:] * 30]) + "\n")
@@ -180,3 +182,40 @@ def test_the_command_takes_it(tmp_path):
     assert facts["n_parameters"] == {"class_prior": 1, "columns": {"all columns": 6}, "total": 7}
     assert json.loads(fine("bayes-error", "switches.tally", "--json", cwd=tmp_path))["error"] < 0.05
     assert tally("fit", "switches.csv", "--label", "lit", "--dependence", "fully", cwd=tmp_path).returncode == 2
+
+
+def test_a_group_is_joined_and_other_columns_are_as_before():
+    table = toss(missing=0)
+    model = tb.fit(table, label="lit", families={("b", "a"): "full_joint"}, smoothing=1, **PLAIN)
+    size = tb.fit(table, label="lit", only=["size"], smoothing=1, **PLAIN)
+    joint = tb.fit(table, label="lit", only=["a", "b"], dependence="full", smoothing=1, **PLAIN)
+    assert model.n_parameters.columns == {"a,b": 6, "size": 4}
+    assert np.allclose(model.log_likelihood(table), joint.log_likelihood(table) + size.log_likelihood(table))
+    one = tb.fit(table, label="lit", families={("a", "b"): "one_dependence"})
+    assert one.schema.families["a,b"] == tb.OneDependence()
+
+
+@pytest.mark.parametrize(
+    ("families", "error"),
+    [
+        ({("a", "zz"): "full_joint"}, "the name of a column, got 'zz'"),
+        ({("a", "lit"): "full_joint"}, "the name of a column, got 'lit'"),
+        ({("a", "b"): "interaction"}, r"of several columns \(joint_gaussian, full_joint, one_dependence\)"),
+        ({("a",): "full_joint"}, "two or more columns in a group"),
+        ({("a", "b"): "full_joint", "a": "categorical"}, "in one group, or by itself, got 'a'"),
+        ({("a", "tag"): "full_joint"}, "'tag': expected columns of numbers, booleans or categories in a group"),
+        ({("a", "same"): "full_joint"}, "'same': expected two or more values of a column of a group"),
+    ],
+    ids=str,
+)
+def test_groups_that_cannot_be_joined_are_refused(families, error):
+    with pytest.raises(ParameterError, match=error):
+        tb.fit(toss(20) | {"tag": [["t"]] * 20, "same": ["s"] * 20}, label="lit", families=families)
+
+
+def test_a_stream_has_no_rows_to_cut_columns_into_cells():
+    river = pytest.importorskip("tallybayes.river", exc_type=ImportError)
+    with pytest.raises(
+        ParameterError, match="where there are no rows yet, to cut columns into cells, got 'full_joint'"
+    ):
+        river.NaiveBayes(families={("a", "b"): "full_joint"})

@@ -180,7 +180,11 @@ def test_bad_groups_are_errors():
     for families, error, text in (
         ({("height", "smokes"): "joint_gaussian"}, DataError, "column 'smokes', row 0: expected a number"),
         ({("height",): "joint_gaussian"}, ParameterError, "two or more columns in a group, got \\['height'\\]"),
-        ({GROUP: "gaussian"}, ParameterError, "a family of several columns \\(joint_gaussian\\), got 'gaussian'"),
+        (
+            {GROUP: "gaussian"},
+            ParameterError,
+            "a family of several columns \\(joint_gaussian, full_joint, one_dependence\\), got 'gaussian'",
+        ),
         ({GROUP: "joint_gaussian", "height": "gaussian"}, ParameterError, "in one group, or by itself, got 'height'"),
         ({("height", "hight"): "joint_gaussian"}, ParameterError, "got 'hight'\nhint: did you mean 'height'"),
         ({("height", "sex"): "joint_gaussian"}, ParameterError, "neither the label nor the weight"),

@@ -96,7 +96,8 @@ def bayes_error(
     """Compute the error of the best possible classifier if the data are exactly as a model says.
 
     method: "enumeration" of all combinations of values, up to about a million; "sampling" of `rows` rows by `seed`,
-    with an interval of this level; "auto": enumeration where that is possible.
+    with an interval of this level; "auto": enumeration where that is possible. Rows have no missing values, and column
+    weights and calibration are not part of the model.
 
     A test finds 90 % of the ill and is wrong on 5 % of the healthy; 1 % are ill. Nobody should be called ill:
 

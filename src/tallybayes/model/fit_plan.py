@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32
-from tallybayes.arrays.column import Codes, Column, Flags, Reals
+from tallybayes.arrays.column import Codes, Column
 from tallybayes.columns.batch import encode_columns, with_parts
 from tallybayes.columns.cell_cuts import coarse_inputs
 from tallybayes.columns.column_doubts import find_sign_values, words_for_no_label
-from tallybayes.columns.column_spec import ColumnSpec, Status
+from tallybayes.columns.column_spec import ColumnSpec, Origin
 from tallybayes.columns.group_detection import GroupColumn
 from tallybayes.columns.label_spec import LabelSpec, label_column
+from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
@@ -29,7 +30,7 @@ from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import Family, FullJoint, OneDependence
 from tallybayes.model.column_plan import plan_columns
-from tallybayes.model.joint_columns import split_groups, with_all_numbers, with_groups
+from tallybayes.model.joint_columns import CELL_KINDS, split_groups, with_all_numbers, with_group, with_groups
 from tallybayes.model.label_plan import plan_label
 from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
@@ -50,7 +51,6 @@ __all__ = ["Plan"]
 _FOLDER = "label"  # the column of documents that has the name of their folder
 _NAME = "all columns"  # of the derived column
 _ROWS = 20_000  # from which cells are cut
-_KINDS = (Reals, Flags, Codes)
 _CELL_FAMILIES: dict[str, tuple[Family, str]] = {  # by dependence: of the derived column, and the reason for it
     "one": (OneDependence(), "each column depends on the class and one other column"),
     "full": (FullJoint(), "a probability for each combination of cells"),
@@ -123,7 +123,7 @@ class Plan:
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
-        schema = with_groups(schema, groups)
+        schema = with_groups(schema, groups, lambda schema, names: _cut(schema, source, label, names))
         if dependence in _CELL_FAMILIES:
             schema = _with_all_cells(schema, source, label, dependence)
         elif dependence == "gaussian":
@@ -224,31 +224,35 @@ def _with_all_cells(schema: Schema, source: Source, label: Any, dependence: str)
     """The schema in which columns depend on the class and on each other; itself if it has derived columns.
 
     The columns of numbers, booleans and categories become the inputs of one derived column and are not scored by
-    themselves. Their cells are cut once, from the first rows, before anything is
-    counted: the laws hold given the schema. Bags and texts are scored by themselves, as without dependence.
+    themselves. Bags and texts are, as without dependence.
     """
     if schema.derived:
         return schema
-    head = with_parts(source.head(), schema, UnreadDates())
-    specs = {name: spec for name, spec in schema.columns.items() if spec.family and spec.family.column in _KINDS}
-    columns, codes = _encode_some(source, head, Schema(None, specs), label)
-    inputs = tuple(coarse_inputs(columns, codes).values())
-    if not (codes >= 0).any():
-        raise DataError(f"rows with a label, to cut columns into cells for dependence {dependence!r}", got=0)
+    names = [name for name, family in schema.families.items() if family.column in CELL_KINDS]
+    inputs, n_classes = _cut(schema, source, label, names)
     if len(inputs) < 2:
         got = [cell_input.column for cell_input in inputs]
         expected = f"two or more columns of numbers, booleans or categories for dependence {dependence!r}"
         raise ParameterError(expected, got=got)
     name = _NAME
-    while name in head.columns:
+    while name in source.head().columns:
         name += "_"
     family, reason = _CELL_FAMILIES[dependence]
-    family.check_inputs(name, [cell_input.n_cells for cell_input in inputs], int(codes.max()) + 1)
-    result = schema.copy()
-    for cell_input in inputs:
-        result.columns[cell_input.column] = specs[cell_input.column].without_family(Status.INPUT, f"input of {name!r}")
-    result.columns[name] = ColumnSpec(name, family, reason, CellsReader(inputs))
-    return result
+    family.check_inputs(name, [cell_input.n_cells for cell_input in inputs], n_classes)
+    return with_group(schema, CellsReader(inputs), name, family, reason, Origin.INFERRED)
+
+
+def _cut(schema: Schema, source: Source, label: Any, names: Collection[str]) -> tuple[tuple[CellInput, ...], int]:
+    """The cells of some columns, from the first rows, and the number of classes there.
+
+    They are cut once, before anything is counted: the laws hold given the schema.
+    """
+    specs = {name: schema.columns[name] for name in names}
+    head = with_parts(source.head(), schema, UnreadDates())
+    columns, codes = _encode_some(source, head, Schema(None, specs), label)
+    if not (codes >= 0).any():
+        raise DataError("rows with a label, to cut columns into cells", got=0)
+    return tuple(coarse_inputs(columns, codes).values()), int(codes.max()) + 1
 
 
 def _encode_some(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:

@@ -1,28 +1,43 @@
-"""Groups of columns with one joint likelihood: those that the user names, or all columns of numbers.
+"""Groups of columns with one joint likelihood: those that the user names, or all columns of a kind.
 
-A group is one derived column. Its members are read as numbers and are its inputs; they are not scored by themselves, so
-that nothing counts twice. The order of the names does not matter: inputs are sorted.
+A group is one derived column. Its members are its inputs, read as numbers or cut into cells; they are not scored by
+themselves, so that nothing counts twice. The order of the names does not matter: inputs are sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from tallybayes.arrays.column import Reals, Vectors
+from tallybayes.arrays.column import Cells, Codes, Flags, Reals, Vectors
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
+from tallybayes.columns.readers.cell_input import CellInput
+from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.number_input import NumberInput
+from tallybayes.columns.readers.reader import Reader
 from tallybayes.columns.readers.vector_reader import VectorReader
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import doubt
-from tallybayes.errors import ParameterError
+from tallybayes.errors import Described, ParameterError, did_you_mean
 from tallybayes.families import Family, Gaussian, JointGaussian
 from tallybayes.formatting import rows_of
 from tallybayes.state.statistics import SufficientStatistics
 
-__all__ = ["Groups", "doubt_incomplete_rows", "split_groups", "with_all_numbers", "with_groups"]
+__all__ = [
+    "CELL_KINDS",
+    "Groups",
+    "doubt_incomplete_rows",
+    "split_groups",
+    "with_all_numbers",
+    "with_group",
+    "with_groups",
+]
 
 Groups = Mapping[tuple[str, ...], Family]
+Cut = Callable[[Schema, Collection[str]], tuple[tuple[CellInput, ...], int]]  # cells of columns; how many classes
+
+CELL_KINDS = (Reals, Flags, Codes)  # columns that can be cut into cells
+_CELL_COLUMNS = "columns of numbers, booleans or categories in a group"
 
 _LONG = 60  # characters of the name of a group, beyond which it is shortened
 
@@ -37,32 +52,55 @@ def split_groups(families: Any) -> tuple[Any, Groups]:
         return families, {}
     groups: dict[tuple[str, ...], Family] = {}
     single = {name: family for name, family in families.items() if not isinstance(name, tuple)}
-    members: dict[str, Family] = {}
+    members: dict[str, Family | None] = {}  # None: inferred
     for names, family in families.items():
         if not isinstance(names, tuple):
             continue
-        if not isinstance(family, Family) or family.column is not Vectors:
-            expected = "a family of several columns (joint_gaussian)"
+        if not isinstance(family, Family) or family.column not in (Vectors, Cells) or family.is_correction:
+            expected = "a family of several columns (joint_gaussian, full_joint, one_dependence)"
             raise ParameterError(expected, got=str(family), column=",".join(names))
         if len(names) < 2:
-            hint = f'families={{"{names[0]}": "gaussian"}}' if names else None
+            hint = f'families={{"{names[0]}": "gaussian"}}' if names and family.column is Vectors else None
             raise ParameterError("two or more columns in a group", got=list(names), hint=hint)
         for name in names:
             if name in members or name in single:
                 raise ParameterError("every column in one group, or by itself", got=name)
-            members[name] = Gaussian()
+            members[name] = Gaussian() if family.column is Vectors else None
         groups[tuple(sorted(names))] = family
-    return {**single, **members}, groups
+    return single | {name: family for name, family in members.items() if family is not None}, groups
 
 
-def with_groups(schema: Schema, groups: Groups) -> Schema:
-    """The schema in which the members of groups are inputs of derived columns."""
+def with_groups(schema: Schema, groups: Groups, cut: Cut | None = None) -> Schema:
+    """The schema in which the members of groups are inputs of derived columns.
+
+    cut: how columns are cut into cells; None where there are no rows yet.
+    """
     for names, family in groups.items():
+        takes_numbers = family.column is Vectors
+        if cut is None and not takes_numbers:
+            expected = "a group of numbers (joint_gaussian) where there are no rows yet, to cut columns into cells"
+            raise ParameterError(expected, got=family.display_name(), column=group_name(names))
+        expected = "columns of numbers in a group" if takes_numbers else _CELL_COLUMNS
         for name in names:
-            if schema.columns[name].family is None:
-                raise ParameterError("columns of numbers in a group", got=schema.family_name(name), column=name)
-        schema = _with_group(schema, names, family, Origin.SPECIFIED)
+            if name not in schema.columns:
+                raise ParameterError("the name of a column", got=name, hint=did_you_mean(name, schema.columns))
+            member = schema.columns[name].family
+            if member is None or member.column not in ((Reals,) if takes_numbers else CELL_KINDS):
+                raise ParameterError(expected, got=schema.family_name(name), column=name)
+        numbers = VectorReader(tuple(NumberInput(name) for name in names))
+        reader = numbers if cut is None or takes_numbers else _cells_reader(schema, names, family, cut)
+        schema = with_group(schema, reader, group_name(names), family, SPECIFIED, Origin.SPECIFIED)
     return schema
+
+
+def _cells_reader(schema: Schema, names: tuple[str, ...], family: Family, cut: Cut) -> CellsReader:
+    """The cells of the members of a group."""
+    inputs, n_classes = cut(schema, names)
+    for name in names:
+        if name not in {cell_input.column for cell_input in inputs}:
+            raise ParameterError("two or more values of a column of a group", got=Described("fewer"), column=name)
+    family.check_inputs(group_name(names), [cell_input.n_cells for cell_input in inputs], n_classes)
+    return CellsReader(inputs)
 
 
 def with_all_numbers(schema: Schema) -> Schema:
@@ -72,18 +110,17 @@ def with_all_numbers(schema: Schema) -> Schema:
     names = tuple(name for name, family in schema.families.items() if family.column is Reals)
     if len(names) < 2:
         raise ParameterError("two or more columns of numbers for dependence 'gaussian'", got=list(names))
-    return _with_group(schema, names, JointGaussian(), Origin.INFERRED)
+    reader, reason = VectorReader(tuple(NumberInput(name) for name in names)), "columns of numbers depend on each other"
+    return with_group(schema, reader, group_name(names), JointGaussian(), reason, Origin.INFERRED)
 
 
-def _with_group(schema: Schema, names: tuple[str, ...], family: Family, origin: Origin) -> Schema:
+def with_group(schema: Schema, reader: Reader, group: str, family: Family, reason: str, origin: Origin) -> Schema:
+    """The schema in which the inputs of a reader are one derived column; its name is a new one."""
     result = schema.copy()
-    group = group_name(names)
     while group in result.columns:
         group += "_"
-    for name in names:
-        result.columns[name] = schema.columns[name].without_family(Status.INPUT, f"input of {group!r}")
-    reason = SPECIFIED if origin is Origin.SPECIFIED else "columns of numbers depend on each other"
-    reader = VectorReader(tuple(NumberInput(name) for name in names))
+    for one in reader.inputs:
+        result.columns[one.column] = schema.columns[one.column].without_family(Status.INPUT, f"input of {group!r}")
     result.columns[group] = ColumnSpec(group, family, reason, reader, origin=origin)
     return result
 

@@ -82,8 +82,8 @@ class ColumnOptions(TypedDict, total=False):
             FAMILIES,
             None,
             "Families of columns, such as gaussian or tags:separator=;. The families of other columns are inferred."
-            " Several columns of numbers, named by a tuple or with commas between them, may have one together:"
-            " joint_gaussian.",
+            " Several columns, named by a tuple or with commas between them, may have one together: joint_gaussian for"
+            " numbers, full_joint or one_dependence for any.",
             flag="as",
         ),
     ]
