@@ -174,7 +174,7 @@ def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
 )
 def test_a_prior_outside_its_domain_is_refused(prior):
     with pytest.raises(
-        ParameterError, match="expected class_prior to be 'empirical', 'uniform', or a dict of probabilities"
+        ParameterError, match="expected class_prior to be 'empirical', 'uniform', a dict of probabilities"
     ):
         Settings(class_prior=prior)
 

@@ -104,7 +104,9 @@ class Plan:
         label, sample_weight = _names(label, sample_weight, known, source.head())
         if known is None and settings.infer == "data":
             source.missing = find_sign_values(source.head(), source.missing, label)
-        settled = {*(columns["families"] or ()), *(columns["ignore"] or ())}
+        families = columns["families"]  # by column; one family is that of every column
+        named = () if families is None else families if isinstance(families, Mapping) else source.head().columns
+        settled = {*named, *(columns["ignore"] or ())}
         of_label = ("missing words", "categories")  # said of values that would be read as numbers: labels are not
         label_name = label_column(label, source.head().columns)[0]
         about = (one for one in source.head().doubts if one.column not in settled)
