@@ -50,6 +50,7 @@ def prior_from_json(content: Any) -> ColumnPrior:
         parts = _mapping(object_of(content, "by_class")["by_class"], prior_from_json)
         require(all(isinstance(part, Beta | Dirichlet) for part in parts.values()), "a Beta or Dirichlet of each class")
         return ByClass(parts)
+    require(kind == "mean", f"a prior: {shorten(content)}")
     return NormalInverseGamma(**object_of(content, "mean", "scale", "strength", "freedom"))
 
 
