@@ -20,7 +20,7 @@ from tallybayes.families import Family, Gaussian, JointGaussian
 from tallybayes.formatting import rows_of
 from tallybayes.state.statistics import SufficientStatistics
 
-__all__ = ["Groups", "doubt_incomplete_rows", "split_groups", "with_all_numbers", "with_groups"]
+__all__ = ["Groups", "doubt_incomplete_rows", "split_groups", "with_all_numbers", "with_group", "with_groups"]
 
 Groups = Mapping[tuple[str, ...], Family]
 
@@ -61,7 +61,7 @@ def with_groups(schema: Schema, groups: Groups) -> Schema:
         for name in names:
             if schema.columns[name].family is None:
                 raise ParameterError("columns of numbers in a group", got=schema.family_name(name), column=name)
-        schema = _with_group(schema, names, family, Origin.SPECIFIED)
+        schema = with_group(schema, names, family, Origin.SPECIFIED)
     return schema
 
 
@@ -72,10 +72,11 @@ def with_all_numbers(schema: Schema) -> Schema:
     names = tuple(name for name, family in schema.families.items() if family.column is Reals)
     if len(names) < 2:
         raise ParameterError("two or more columns of numbers for dependence 'gaussian'", got=list(names))
-    return _with_group(schema, names, JointGaussian(), Origin.INFERRED)
+    return with_group(schema, names, JointGaussian(), Origin.INFERRED)
 
 
-def _with_group(schema: Schema, names: tuple[str, ...], family: Family, origin: Origin) -> Schema:
+def with_group(schema: Schema, names: tuple[str, ...], family: Family, origin: Origin) -> Schema:
+    """The schema in which some columns are the inputs of one derived column."""
     result = schema.copy()
     group = group_name(names)
     while group in result.columns:
@@ -83,6 +84,7 @@ def _with_group(schema: Schema, names: tuple[str, ...], family: Family, origin: 
     for name in names:
         result.columns[name] = schema.columns[name].without_family(Status.INPUT, f"input of {group!r}")
     reason = SPECIFIED if origin is Origin.SPECIFIED else "columns of numbers depend on each other"
+    reason = "found by tuning" if origin is Origin.TUNED else reason
     reader = VectorReader(tuple(NumberInput(name) for name in names))
     result.columns[group] = ColumnSpec(group, family, reason, reader, origin=origin)
     return result
