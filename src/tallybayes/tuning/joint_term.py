@@ -23,9 +23,10 @@ from tallybayes.tuning.judged_rows import Learn
 from tallybayes.weights.weight_fit import centre_evidence
 from tallybayes.weights.weight_selection import WeightFit
 
-__all__ = ["JOINT_TERMS", "JointTerm"]
+__all__ = ["JOINT_TERMS", "NO_NUMBERS", "JointTerm"]
 
 JOINT_TERMS = {"joint": "class", "joint shared": "shared"}  # with the covariance of each
+NO_NUMBERS = "no numbers"  # a control: giving up columns that tell nothing is a gain that no group should be used for
 _MOST_MEMBERS = 64  # as for one-dependence estimators: the time for counting grows with the square
 
 
@@ -62,8 +63,9 @@ class JointTerm:
         return cls(model, spec, members, evidence)
 
     def prepare(self, base: WeightFit, term: str) -> WeightFit:
-        """The evidence with the group in place of its members."""
-        return base.without(self.members).with_columns([self.spec.name], self.evidence[term])
+        """The evidence with the group in place of its members; or without them, for NO_NUMBERS."""
+        rest = base.without(self.members)
+        return rest if term == NO_NUMBERS else rest.with_columns([self.spec.name], self.evidence[term])
 
     def add_to(self, model: Model, terms: Sequence[str]) -> Model:
         """A model with the sums of the group instead of those of its members, if it is among some terms."""

@@ -46,7 +46,7 @@ from tallybayes.weights.weight_selection import LEAST_ROWS, WeightFit
 
 __all__ = ["JudgedRows", "Learn", "Mixture", "mixture", "nested_estimate"]
 
-_LEAST_GAIN = 1.0 + math.log(5)  # nats of all rows: five things are tried (terms of four kinds, and no weights), and
+_LEAST_GAIN = 1.0 + math.log(4)  # nats of all rows: four things are tried (terms of three kinds, and no weights), and
 # the logarithm makes up for taking the best of them, as in `search.py`; noise often gained one or two nats
 _SHARED_FIT = 2.0  # 1 + judged rows / fitted rows, of two halves
 _FOLDS = 5  # of a nested estimate, at least

@@ -33,7 +33,7 @@ from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tuning.joint_term import JOINT_TERMS, JointTerm
+from tallybayes.tuning.joint_term import JOINT_TERMS, NO_NUMBERS, JointTerm
 from tallybayes.tuning.judged_rows import JudgedRows, Learn, Mixture, mixture
 from tallybayes.tuning.term_candidates import ALL_COLUMNS, CountedTerms, Pair, PairGains, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Progress, Step
@@ -253,7 +253,8 @@ class _Search:
         """Put a joint Gaussian in place of the columns of numbers, with the better kind of covariance.
 
         Many weights and slopes give way to one weight. A fit on half of the rows determines many weights less well
-        than one on all, so what is compared is what to expect of fits on all rows.
+        than one on all, so what is compared is what to expect of fits on all rows. The group must also be better than
+        no column of numbers at all: where they tell nothing, giving up their weights is a gain by itself.
         """
         name = TERMS["joint"] + (", in addition" if self._best else "")
         self._progress(name, 0.75)
@@ -264,11 +265,16 @@ class _Search:
         best = min(scores, key=lambda term: self._judged.mean_loss(scores[term]))
         n, covariance = len(self._group.members), "of each class" if best == "joint" else "of all classes"
         choice = f"used: {n} columns, a covariance {covariance}"
-        new, old = (
+        without = self._best | {NO_NUMBERS}
+        new, old, control = (
             mixture(joint, self._score_of_all(combination))
-            for joint, combination in ((scores[best], self._best | {best}), (self._joint, self._best))
+            for joint, combination in (
+                (scores[best], self._best | {best}),
+                (self._joint, self._best),
+                (self._score(without), without),
+            )
         )
-        is_better = self._judged.are_clearly_better(new, old)
+        is_better = all(self._judged.are_clearly_better(new, other) for other in (old, control))
         self._note(name, len(scores), self._best | {best}, scores[best], choice if is_better else None)
 
     def _score_of_all(self, combination: frozenset[str]) -> Floats:
@@ -297,13 +303,13 @@ class _Search:
     @staticmethod
     def _has_group(combination: frozenset[str]) -> bool:
         """Whether the columns of numbers are one group: then no fit has the same lines."""
-        return not combination.isdisjoint(JOINT_TERMS)
+        return not combination.isdisjoint((*JOINT_TERMS, NO_NUMBERS))
 
     def _prepare(self, combination: frozenset[str], subset: int) -> WeightFit:
         """The evidence with the terms of a combination; subset: the split that interactions were found on, or all."""
         prepared, inputs = self._base, self._base.cells if "corrections" in combination else ()
         if self._group is not None and self._has_group(combination):
-            (term,) = combination & JOINT_TERMS.keys()
+            (term,) = combination & {*JOINT_TERMS, NO_NUMBERS}
             prepared = self._group.prepare(self._base.with_cells(()), term)
             inputs = tuple(one for one in inputs if one.column not in self._group.members)
         if inputs != prepared.cells:
