@@ -36,7 +36,7 @@ def differences(make, n, seeds):
 
 
 def test_a_95_percent_interval_covers_the_quality_on_new_rows():
-    loss, error, accuracy, accuracy_error = np.array([*differences(normal_classes, 400, range(16))]).T
+    loss, error, accuracy, accuracy_error = np.array([*differences(normal_classes, 400, range(48))]).T
     assert (np.abs(loss) < 1.96 * error).mean() >= 0.9
     assert (np.abs(accuracy) < 1.96 * accuracy_error).mean() >= 0.9
 

@@ -20,8 +20,8 @@ def tune(
     output: str | None = MODEL_OUTPUT,
     what: list[str] | None = option(
         "WHAT",
-        "column_weights, corrections, interactions, dependence, text, smoothing, families, class_smoothing or"
-        " columns (repeatable). [the first five]",
+        "column_weights, corrections, interactions, dependence, joint, text, smoothing, families, class_smoothing or"
+        " columns (repeatable). [the first six]",
     ),
     seconds: float | None = option("S", "Stop trying candidates after S seconds."),
     by: str = option("HOW", "leave-one-out, evidence or validation.", "leave-one-out"),

@@ -31,6 +31,7 @@ __all__ = [
     "with_all_numbers",
     "with_group",
     "with_groups",
+    "with_numbers_together",
 ]
 
 Groups = Mapping[tuple[str, ...], Family]
@@ -110,8 +111,16 @@ def with_all_numbers(schema: Schema) -> Schema:
     names = tuple(name for name, family in schema.families.items() if family.column is Reals)
     if len(names) < 2:
         raise ParameterError("two or more columns of numbers for dependence 'gaussian'", got=list(names))
-    reader, reason = VectorReader(tuple(NumberInput(name) for name in names)), "columns of numbers depend on each other"
-    return with_group(schema, reader, group_name(names), JointGaussian(), reason, Origin.INFERRED)
+    reason = "columns of numbers depend on each other"
+    return with_numbers_together(schema, names, JointGaussian(), reason, Origin.INFERRED)
+
+
+def with_numbers_together(
+    schema: Schema, names: tuple[str, ...], family: Family, reason: str, origin: Origin
+) -> Schema:
+    """The schema in which some columns of numbers are the inputs of one derived column."""
+    reader = VectorReader(tuple(NumberInput(name) for name in names))
+    return with_group(schema, reader, group_name(names), family, reason, origin)
 
 
 def with_group(schema: Schema, reader: Reader, group: str, family: Family, reason: str, origin: Origin) -> Schema:

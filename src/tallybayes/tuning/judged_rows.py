@@ -95,9 +95,13 @@ class JudgedRows:
         mixed = [share * self.criterion.losses(joint[self.at], self.codes, self.weights) for share, joint in scores]
         return np.asarray(np.sum(mixed, axis=0))
 
+    def mean_loss(self, joint: Floats) -> float:
+        """What the criterion compares, given the log score of all lines; lower is better."""
+        return self.mean(self._criterion_losses([(1.0, joint)]))
+
     def value(self, joint: Floats) -> float:
         """The criterion, given the log score of all lines."""
-        return self.criterion.value(self.mean(self._criterion_losses([(1.0, joint)])))
+        return self.criterion.value(self.mean_loss(joint))
 
     def loss(self, joint: Floats) -> float:
         """The mean log loss, given the log score of all lines."""

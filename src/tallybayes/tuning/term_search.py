@@ -11,6 +11,9 @@ error of the difference on rows that they were not fitted on; else the default m
 fitted on the whole sample. So the estimate (`judged_rows.py`) includes the search for interactions, and the one choice
 that it does not include is which of three kinds of terms are used.
 
+The last kind of terms takes the place of others: one joint Gaussian of all columns of numbers, whose families are then
+not scored (`tuning/joint_term.py`). It is tried with the terms that are used so far, with both kinds of covariance.
+
 Interactions and one-dependence estimators are columns of their own, derived from coarse cells and counted in one more
 pass over the data, so learning, forgetting and merging reach them. Weights and corrections are settings.
 """
@@ -30,6 +33,7 @@ from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.state.row_sample import RowSample
+from tallybayes.tuning.joint_term import JOINT_TERMS, NO_NUMBERS, JointTerm
 from tallybayes.tuning.judged_rows import JudgedRows, Learn, Mixture, mixture
 from tallybayes.tuning.term_candidates import ALL_COLUMNS, CountedTerms, Pair, PairGains, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Progress, Step
@@ -38,7 +42,12 @@ from tallybayes.weights.weight_selection import WeightFit
 
 __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 
-TERMS = {"corrections": "value corrections", "interactions": "interactions", "dependence": "one-dependence estimators"}
+TERMS = {
+    "corrections": "value corrections",
+    "interactions": "interactions",
+    "dependence": "one-dependence estimators",
+    "joint": "joint Gaussian",
+}
 _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
 _FEW_CLASSES = 4  # for which it is known from pairs of columns whether terms help (a study of 75 tables)
 _ENOUGH = 1000  # rows that judge: their standard error is small beside what terms bring where they matter
@@ -127,6 +136,7 @@ class _Search:
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
         self._counted = CountedTerms()
+        self._group: JointTerm | None = None
 
     def weights(self) -> None:
         """Weights, slopes and offsets, as `fit` finds them: the default model."""
@@ -163,6 +173,8 @@ class _Search:
         if inputs:
             self._base = self._base.with_cells(inputs)
             self._try("corrections", 0.7)
+        if "joint" in wanted and not self._is_over():
+            self._try_group(learn)
 
     def _are_independent(self, gains: PairGains) -> bool:
         """Whether the columns are more likely independent, so that no term would help.
@@ -187,7 +199,7 @@ class _Search:
         tuned = default = self._judge_default(base, fit)
         prepared = self._prepare(self._best, len(self._splits))
         if self._best:
-            fit = fit_weights(prepared.kind, prepared.lines, start=fit)
+            fit = fit_weights(prepared.kind, prepared.lines, start=None if self._has_group(self._best) else fit)
             tuned = mixture(self._joint, fit.log_score(prepared.lines))
         plain = base.held_out.log_prior + base.held_out.evidence.sum(axis=0)
         if self._judged.are_clearly_better([(1.0, plain)], tuned):
@@ -196,8 +208,11 @@ class _Search:
             return self._result(self._model, plain, default, [(1.0, plain)])
         weights = prepared.column_weights(fit)
         by_name: dict[str, Any] = dict(weights.weights)
-        negligible = {name for name in prepared.more if name != ALL_COLUMNS and by_name[name] < _NEGLIGIBLE}
-        model = self._counted.add_to(self._model, [name for name in prepared.more if name not in negligible])
+        counted = [name for name in prepared.more if name in self._counted.evidence]
+        negligible = {name for name in counted if name != ALL_COLUMNS and by_name[name] < _NEGLIGIBLE}
+        model = self._counted.add_to(self._model, [name for name in counted if name not in negligible])
+        if self._group is not None:
+            model = self._group.add_to(model, [*self._best])
         kept = {name: weight for name, weight in by_name.items() if name not in negligible}
         model.column_weights = replace(weights, weights=kept)
         return self._result(model, self._joint, default, tuned)
@@ -228,21 +243,77 @@ class _Search:
         """Fit a kind of terms with the best so far, and use it if that is better."""
         name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
-        combination, joint, before = self._best | {term}, self._joint.copy(), self._judged.value(self._joint)
+        combination = self._best | {term}
+        n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
+        joint = self._score(combination)
+        is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
+        self._note(name, max(n, 1), combination, joint, "used" if is_better else None)
+
+    def _try_group(self, learn: Learn) -> None:
+        """Put a joint Gaussian in place of the columns of numbers, with the better kind of covariance.
+
+        Many weights and slopes give way to one weight. A fit on half of the rows determines many weights less well
+        than one on all, so what is compared is what to expect of fits on all rows. The group must also be better than
+        no column of numbers at all: where they tell nothing, giving up their weights is a gain by itself.
+        """
+        name = TERMS["joint"] + (", in addition" if self._best else "")
+        self._progress(name, 0.75)
+        self._group = JointTerm.of(self._base.with_cells(()), learn)
+        if self._group is None:
+            return
+        scores = {term: self._score(self._best | {term}) for term in JOINT_TERMS}
+        best = min(scores, key=lambda term: self._judged.mean_loss(scores[term]))
+        n, covariance = len(self._group.members), "of each class" if best == "joint" else "of all classes"
+        choice = f"used: {n} columns, a covariance {covariance}"
+        without = self._best | {NO_NUMBERS}
+        new, old, control = (
+            mixture(joint, self._score_of_all(combination))
+            for joint, combination in (
+                (scores[best], self._best | {best}),
+                (self._joint, self._best),
+                (self._score(without), without),
+            )
+        )
+        is_better = all(self._judged.are_clearly_better(new, other) for other in (old, control))
+        self._note(name, len(scores), self._best | {best}, scores[best], choice if is_better else None)
+
+    def _score_of_all(self, combination: frozenset[str]) -> Floats:
+        """The log score of all lines by a fit on all of them, with the terms of a combination."""
+        prepared = self._prepare(combination, len(self._splits))
+        return fit_weights(prepared.kind, prepared.lines).log_score(prepared.lines)
+
+    def _score(self, combination: frozenset[str]) -> Floats:
+        """The log score of the rows that judge by fits with the terms of a combination."""
+        joint = self._joint.copy()
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepare(combination, number)
-            fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
+            start = None if self._has_group(combination) else self._fits[number]
+            fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=start)
             joint[judges] = fit.log_score(prepared.lines.take(judges))
-        is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
-        n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
-        after = self._judged.value(joint) if is_better else before
-        self._steps.append(Step(name, max(n, 1), "used" if is_better else "not used", before, after))
-        if is_better:
+        return joint
+
+    def _note(self, name: str, n: int, combination: frozenset[str], joint: Floats, choice: str | None) -> None:
+        """Use a combination, and say so in words; None: it is not better than the best so far."""
+        before = self._judged.value(self._joint)
+        after = before if choice is None else self._judged.value(joint)
+        self._steps.append(Step(name, n, choice or "not used", before, after))
+        if choice is not None:
             self._best, self._joint = combination, joint
+
+    @staticmethod
+    def _has_group(combination: frozenset[str]) -> bool:
+        """Whether the columns of numbers are one group: then no fit has the same lines."""
+        return not combination.isdisjoint((*JOINT_TERMS, NO_NUMBERS))
 
     def _prepare(self, combination: frozenset[str], subset: int) -> WeightFit:
         """The evidence with the terms of a combination; subset: the split that interactions were found on, or all."""
-        prepared = self._base if "corrections" in combination else self._base.with_cells(())
+        prepared, inputs = self._base, self._base.cells if "corrections" in combination else ()
+        if self._group is not None and self._has_group(combination):
+            (term,) = combination & {*JOINT_TERMS, NO_NUMBERS}
+            prepared = self._group.prepare(self._base.with_cells(()), term)
+            inputs = tuple(one for one in inputs if one.column not in self._group.members)
+        if inputs != prepared.cells:
+            prepared = prepared.with_cells(inputs)
         names, evidence = self._counted.lines(combination, subset)
         return prepared.with_columns(names, evidence) if names else prepared
 

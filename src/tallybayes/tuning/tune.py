@@ -1,7 +1,8 @@
 """Fit a model, and select what a table is known to gain from, on rows that are scored without themselves.
 
-By default: column weights with slopes, as `fit` has them, then corrections of single values, interactions of columns
-and one-dependence estimators (`tuning/term_search.py`), and the variants of text columns. On request also the smoothing
+By default: column weights with slopes, as `fit` has them, then corrections of single values, interactions of columns,
+one-dependence estimators and a joint Gaussian of the columns of numbers (`tuning/term_search.py`), and the variants of
+text columns. On request also the smoothing
 (one k for all columns, or one for each), the families of numeric columns, the smoothing of the class prior and the set
 of columns (`tuning/search.py`): with column weights these hardly matter, and they take longer.
 """
@@ -74,8 +75,9 @@ def tune(
 ) -> Tuning:
     """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
 
-    what: some of "column_weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
-    "families", "class_smoothing", "columns". Corrections, interactions and dependence come with column weights.
+    what: some of "column_weights", "corrections", "interactions", "dependence", "joint" and "text" (the default),
+    "smoothing", "families", "class_smoothing", "columns". Corrections, interactions, dependence and joint come with
+    column weights.
     seconds: the time that may be spent: when it is over, no other candidate is tried. None: as much as it takes.
     by: "leave-one-out"; "evidence" selects the smoothing of each column by its marginal likelihood, without the rows;
     "validation" splits the rows into three parts: each k of a grid is fitted on the first and evaluated on the second,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -130,6 +130,31 @@ class WeightFit:
         """With columns of other states of the same rows; evidence: centred, (columns, rows, classes)."""
         scales = np.append(self.scales, np.ones(len(names)))
         return replace(self, more=(*self.more, *names), scales=scales, lines=self.lines.with_lines(evidence))
+
+    def without(self, names: Collection[str]) -> WeightFit:
+        """Without some columns, their slopes and missing values; of a fit without tables and other columns yet."""
+        held_out, lines = self.held_out, self.lines
+        n = len(held_out.names)
+        kept = [i for i, name in enumerate(held_out.names) if name not in names]
+        gaps = [i for i, name in enumerate(held_out.gaps) if name not in names]
+        trends = [i for i, name in enumerate(self.trends) if name not in names]
+        assert not self.more
+        assert not self.cells
+        at = np.array([*kept, *(n + i for i in gaps)], np.int64)
+        rest = replace(
+            held_out,
+            names=tuple(held_out.names[i] for i in kept),
+            evidence=held_out.evidence[kept],
+            gaps=tuple(held_out.gaps[i] for i in gaps),
+            missing=held_out.missing[gaps],
+        )
+        return replace(
+            self,
+            held_out=rest,
+            lines=replace(lines, lines=lines.lines[at], is_shared=lines.is_shared[at], values=lines.values[trends]),
+            scales=self.scales[at],
+            trends={name: trend for name, trend in self.trends.items() if name not in names},
+        )
 
     def column_weights(self, fit: FittedWeights) -> ColumnWeights:
         """The fitted weights by the names of columns and classes."""

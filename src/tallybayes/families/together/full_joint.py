@@ -97,6 +97,11 @@ class FullJoint(Family[CombinationCounts, FullJointPrior]):
         best = [int(np.argmax([_evidence(table, k) for k in STRENGTHS.tolist()])) for table in tables]
         return FullJointPrior(np.array(STRENGTHS[best], np.float64))
 
+    def strengths(self, tally: CombinationCounts, smoothing: Smoothing) -> list[Strength]:
+        """The rows that are added to each combination, given or by evidence."""
+        chosen = self.prior(tally, smoothing).strengths.tolist()
+        return [Strength(rows, is_selected=smoothing == "auto") for rows in chosen]
+
     def predictive(self, tally: CombinationCounts, prior: FullJointPrior) -> FullJointPredictive:
         """Posterior means."""
         sizes = tuple(tally.sizes[name] for name in tally.features)
