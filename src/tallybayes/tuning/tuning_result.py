@@ -101,6 +101,11 @@ class Tuning(ResultView):
         if self.model.column_weights.weights:
             parts.append(self._weights())
         parts.append(self._gain())
+        if self.estimate is None and self.by != "evidence" and self._has_other_losses():
+            parts.append(
+                "the log losses of the steps are at the best temperature (one weight for all columns),\n"
+                "those of the line above at the weight 1"
+            )
         if self.curve and self.estimate is not None:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"
@@ -118,6 +123,10 @@ class Tuning(ResultView):
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
         return parts
+
+    def _has_other_losses(self) -> bool:
+        """Whether the last step shows another log loss than the result."""
+        return bool(self.n_rows and self.steps) and f"{self.steps[-1].after:.4f}" != f"{self.log_loss[1]:.4f}"
 
     def _gain(self) -> str:
         """The log loss before and after; with an estimate, of the default model and of the tuned one."""
