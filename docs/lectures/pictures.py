@@ -18,6 +18,7 @@ PICTURES = {
     "table-density": chances.table_density,
     "net": chances.net,
     "likelihood": chances.likelihood,
+    "three-estimates": chances.three_estimates,
     "smoothing": chances.smoothing,
     "symptoms": chances.symptoms,
     "sentence": chances.sentence,

@@ -152,6 +152,16 @@ def test_densities_have_an_area_of_one(pictures):
     assert areas == pytest.approx([1, 1 / math.sqrt(2)], abs=1e-3)
 
 
+def test_the_three_estimates_of_a_chance(pictures):
+    density, marks = layers(pictures.PICTURES["three-estimates"]())
+    x, y = points(density)
+    assert np.trapezoid(y, x) == pytest.approx(1, abs=1e-3)
+    likely, probable, mean = (points(marks, what=what)[0][0] for what in dict.fromkeys(row["what"] for row in marks))
+    assert likely == 1
+    assert probable == pytest.approx(x[y.argmax()])
+    assert mean == pytest.approx(np.trapezoid(x * y, x), abs=1e-3)
+
+
 def test_the_smoothed_estimate_falls_from_frequency_to_uniform(pictures):
     k, p = points(layers(pictures.PICTURES["smoothing"]())[0])
     assert p == pytest.approx((2 + k) / (3 + 2 * k), rel=1e-4)

@@ -219,3 +219,19 @@ def test_invalid_arguments_are_refused():
         tb.compare({"x": [1, 2, 3], "y": ["a", "a", "b"]}, label="y")
     with pytest.raises(ParameterError):
         comparison([0.1], [0.2]).curve("forest")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "with column weights; preset='textbook'"),
+        ({"column_weights": None}, "with no column weights; preset='textbook'"),
+        ({"preset": "textbook"}, "the naive Bayes of lectures, with no column weights"),
+        ({"preset": "textbook", "column_weights": "auto"}, "the naive Bayes of lectures, with column weights"),
+    ],
+)
+def test_it_says_which_naive_bayes_is_compared(options, words):
+    rows = {"x": [1.0, 1.1, 3.0, 3.1] * 10, "y": ["a", "a", "b", "b"] * 10}
+    found = tb.compare(rows, "y", sizes=[16], folds=2, **options)
+    assert words in str(found)
+    assert words in found.to_dict()["naive_bayes"]

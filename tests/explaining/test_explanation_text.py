@@ -46,6 +46,12 @@ def test_a_calibrated_probability_is_called_calibrated():
     assert f"the probability is calibrated, the sum is not: {model.calibration}" in str(model.explain({"x": 1})[0])
 
 
+def test_booleans_are_written_as_in_tables_of_parameters():
+    model = tb.fit({"x": [True, False], "y": ["a", "b"]}, label="y")
+    assert "x        true" in str(model.explain({"x": True})[0])
+    assert "x        false" in str(model.explain({"x": False})[0])
+
+
 def test_a_class_is_not_compared_with_itself():
     one = tb.fit({"x": [0, 1], "y": ["a", "b"]}, label="y").explain({"x": 1})[0]
     with pytest.raises(ParameterError, match="two different classes"):

@@ -1,6 +1,7 @@
 """The likelihoods of columns add up to that of the row, and Bayes' rule holds in numbers."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,3 +27,31 @@ def test_columns_add_up_to_the_row_and_the_posterior_follows(rows):
 def test_a_missing_value_contributes_nothing():
     model = tb.fit({"x": ["a", "b", "a"], "y": ["p", "q", "q"]}, label="y", smoothing=1)
     assert model.log_likelihood_by_column([{"x": None}, {"x": "a"}])["x"][0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("k", [0.5, 1.0, "auto"])
+@pytest.mark.parametrize("weights", [None, "auto"])
+def test_a_declared_boolean_without_any_value_has_probability_one_half(k, weights):
+    """The mean of Beta(k, k); the class does not matter, and what comes later is counted as ever."""
+    table = {"x": [None] * 6, "z": ["p", "q", "q"] * 2, "y": ["a", "b", "a"] * 2}
+    options = {"families": {"x": "bernoulli"}, "smoothing": k, "column_weights": weights}
+    model = tb.fit(table, "y", **options)
+    without = tb.fit({name: table[name] for name in ("z", "y")}, "y", smoothing=k, column_weights=weights)
+    for value in (True, False):
+        row = {"x": value, "z": "p"}
+        assert model.log_likelihood_by_column([row])["x"] == pytest.approx(np.log([[0.5, 0.5]]))
+        assert model.predict_proba([row]) == pytest.approx(without.predict_proba([{"z": "p"}]))
+        assert model.predict_proba_one(row)["a"] == pytest.approx(without.predict_proba([{"z": "p"}])[0, 0])
+    assert [row["P(yes)"] for row in model.describe().columns["x"]] == pytest.approx([0.5, 0.5])
+    more = {"x": [True, False, True], "z": ["p", "q", "q"], "y": ["a", "b", "a"]}
+    learned = tb.fit({name: table[name] + more[name] for name in table}, "y", **options | {"column_weights": None})
+    model.column_weights = tb.ColumnWeights()
+    model.learn(more)
+    assert model.same_counts(learned)
+
+
+def test_by_maximum_likelihood_such_a_column_says_nothing():
+    table = {"x": [None] * 4, "z": ["p", "q"] * 2, "y": ["a", "b"] * 2}
+    model = tb.fit(table, "y", families={"x": "bernoulli"}, estimate="mle")
+    assert model.describe().columns.get("x", []) == []
+    assert "x" not in model.log_likelihood_by_column([{"x": True, "z": "p"}])

@@ -60,6 +60,25 @@ def likelihood() -> alt.LayerChart:
     return lines(rows, "π", "negative log likelihood E(π)") + at(least, "circle", size=90, color=RED, opacity=1) + note
 
 
+def three_estimates() -> alt.LayerChart:
+    """The posterior of a chance after three heads under Beta(2, 2), and three numbers that stand for it."""
+    posterior, pi = stats.beta(2 + 3, 2), np.linspace(0, 1, 101)
+    heads = {"heads": [True, True, True, False], "coin": ["mine", "mine", "mine", "yours"]}
+
+    def estimate(**options: object) -> float:
+        model = tb.fit(heads, label="coin", families={"heads": "bernoulli"}, preset="textbook", **options)
+        return model.describe().columns["heads"][0]["P(yes)"]
+
+    marks = {
+        "most likely, 1": estimate(estimate="mle"),
+        "most probable, 4/5": estimate(smoothing=1),
+        "mean, 5/7": estimate(smoothing=2),
+    }
+    rows = [{"x": x, "y": y, "what": what} for what, x in marks.items() for y in (0.0, 2.6)]
+    density = at(curve(pi, posterior.pdf(pi)), "line", size=2)
+    return density + lines(rows, "chance of heads", "posterior density")
+
+
 def smoothing() -> alt.Chart:
     """The estimate of an outcome seen twice in three times, by k."""
     ks = 2.0 ** np.arange(-8, 10.01, 0.25)

@@ -7,7 +7,7 @@ far fewer rows, and that the discriminative one has at most the same error in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Unpack
@@ -58,12 +58,13 @@ class Comparison(ResultView):
     """Learning curves: for each model and size the mean over the folds and its standard error. Print it.
 
     rows: dicts with model ("tallybayes", "logistic" or "majority"), size, error, error_se, error_by_fold, and the same
-    three for log_loss.
+    three for log_loss. naive_bayes: which naive Bayes that is, in words.
     """
 
     rows: list[dict[str, Any]]
     n_rows: int
     folds: int
+    naive_bayes: str = ""
     _heading: ClassVar[str] = "Comparison"
 
     @property
@@ -96,6 +97,7 @@ class Comparison(ResultView):
             {
                 "rows": self.n_rows,
                 "folds": self.folds,
+                "naive_bayes": self.naive_bayes,
                 "sizes": self.sizes,
                 "curves": self.rows,
                 "best": {measure: self.best(measure) for measure in MEASURES},
@@ -110,8 +112,8 @@ class Comparison(ResultView):
     def _parts(self) -> list[str | TextGrid]:
         tables = [self._table(measure) for measure in MEASURES]
         conclusions = [f"{measure.replace('_', ' ')}: {self._conclusion(measure)}" for measure in MEASURES]
-        about = f"(mean of {self.folds} folds ± its standard error)"
-        return [*tables, "\n".join([*conclusions, about])]
+        about = [f"(mean of {self.folds} folds ± its standard error)"]
+        return [*tables, "\n".join([*conclusions, *about, *([self.naive_bayes] if self.naive_bayes else [])])]
 
     def _table(self, measure: str) -> TextGrid:
         body = []
@@ -206,7 +208,15 @@ def compare(
             if progress is not None:
                 progress(done, done / (folds * sum(steps)), 0)
     curves = [_row(model, size, evaluations[model, size]) for size in steps for model in MODELS]
-    return Comparison(curves, len(fold), folds)
+    return Comparison(curves, len(fold), folds, _describe(options, has_weights=fits.weights is not None))
+
+
+def _describe(options: Mapping[str, Any], *, has_weights: bool) -> str:
+    """Which naive Bayes is compared."""
+    fitted = "column weights" if has_weights else "no column weights"
+    if options.get("preset") == "textbook":
+        return f"tallybayes: preset='textbook', the naive Bayes of lectures, with {fitted}"
+    return f"tallybayes: with {fitted}; preset='textbook' (--preset textbook) compares the naive Bayes of lectures"
 
 
 @dataclass(frozen=True, eq=False)

@@ -336,7 +336,9 @@ class Explanation(ResultView):
 
     def _value_of(self, name: str) -> str:
         value = self.values.get(name)
-        return "" if name not in self.log_evidence else "(missing)" if value is None else shorten(value, 30)
+        if name not in self.log_evidence:
+            return ""
+        return "(missing)" if value is None else shown(value) if isinstance(value, bool) else shorten(value, 30)
 
 
 def _largest(parts: Mapping[Any, Floats], top: int | None) -> tuple[dict[Any, Floats], dict[str, Any]]:

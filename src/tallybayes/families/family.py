@@ -63,6 +63,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
     is_correction: ClassVar[bool] = False  # whether its scores correct those of other columns: no likelihoods
     is_divided: ClassVar[bool] = True  # whether the evidence of a derived column is shown input by input
     is_ordered: ClassVar[bool] = False  # whether its categories have an order, in which they are shown
+    predicts_without_values: ClassVar[bool] = False  # whether a column without any value has a likelihood by its prior
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:

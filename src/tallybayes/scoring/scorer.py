@@ -11,7 +11,7 @@ depends on the sums and the row and on nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -128,11 +128,13 @@ class Scorer:
         """The columns of a state that are derived together; total: its sums over the labels in use."""
         families, blocks = state.families, list[Block]()
         for counted, tally in total.blocks.items():
-            filled = _drop_empty_columns(tally)
+            filled = _drop_empty_columns(tally, families if counted.predicts_without_values else ())
             family_of = {name: families.get(name, counted) for name in filled.features}
             for family, part in _group_columns(filled, family_of):
                 smoothing_of = {name: state.settings.smoothing_of(name) for name in part.features}
-                blocks += [Block(family, columns, k) for k, columns in _group_columns(part, smoothing_of)]
+                for k, columns in _group_columns(part, smoothing_of):
+                    used = _drop_empty_columns(columns, ()) if k == 0 else columns  # 0/0 contributes nothing
+                    blocks += [Block(family, used, k)] if used.features else []
         return tuple(_with_priors(blocks, state, total.labels) if state.settings.column_priors else blocks)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
@@ -264,11 +266,12 @@ def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares
     return evidence.weighted(weights.missing_table(evidence.names, total.labels), log_shares)
 
 
-def _drop_empty_columns(tally: Tally) -> Tally:
-    """The columns that have values: one without any contributes nothing."""
+def _drop_empty_columns(tally: Tally, kept: Container[str]) -> Tally:
+    """The columns that have values, and those to be kept: others contribute nothing."""
     if tally.is_full():
         return tally
     there = np.asarray(tally.rows_seen().nonzero().any(axis=1))
+    there |= [name in kept for name in tally.features]
     if there.all():
         return tally
     return tally.only(tuple(name for name, here in zip(tally.features, there, strict=True) if here))

@@ -126,6 +126,11 @@ class Tuning(ResultView):
         parts.append(self._gain())
         if self.values is not None and self.n_rows and not self.is_default:
             parts.append("{}, the criterion: {:.4f} -> {:.4f}".format(self.criterion.words, *self.values))
+        if self.estimate is None and self.by != "evidence" and self._has_other_losses():
+            parts.append(
+                "the log losses of the steps are at the best temperature (one weight for all columns),\n"
+                "those of the line above at the weight 1"
+            )
         if self.curve and self.estimate is not None:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"
@@ -148,6 +153,10 @@ class Tuning(ResultView):
             figures = ", ".join(f"{name.replace('_', ' ')} {getattr(self.test, name):.4f}" for name in names)
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
         return parts
+
+    def _has_other_losses(self) -> bool:
+        """Whether the last step shows another log loss than the result."""
+        return bool(self.n_rows and self.steps) and f"{self.steps[-1].after:.4f}" != f"{self.log_loss[1]:.4f}"
 
     def _gain(self) -> str:
         """The log loss before and after; with an estimate, of the default model and of the tuned one."""

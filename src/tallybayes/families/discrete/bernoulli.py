@@ -45,6 +45,7 @@ class Bernoulli(DiscreteFamily[Sums]):
     """
 
     name: ClassVar[str] = "bernoulli"
+    predicts_without_values: ClassVar[bool] = True
     takes_class_weights: ClassVar[bool] = True
     column: ClassVar[type[Column]] = Flags
 

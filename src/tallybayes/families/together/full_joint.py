@@ -31,6 +31,7 @@ from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Predictive, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import as_score, never_learned, subtract_weights
 from tallybayes.families.predictive import value_rows
+from tallybayes.families.strength import Strength
 from tallybayes.kernels.densities import laplace
 from tallybayes.tally import CombinationCounts, Exact
 
