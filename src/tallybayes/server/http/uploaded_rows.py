@@ -18,8 +18,9 @@ from typing import Any
 from tallybayes.arrays.chunks import split
 from tallybayes.cells.arrow import to_list
 from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.date_inference import check_order
 from tallybayes.columns.schema import Schema
-from tallybayes.doubts import collect_doubts
+from tallybayes.doubts import collect_doubts, tell_doubts
 from tallybayes.errors import DataError, Described, TallyError
 from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.io.files import Files
@@ -122,8 +123,11 @@ def _file_name(name: str, media_type: str) -> str:
 def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
     known = columns_to_read(schema, schema.label)
     source = Files([str(path)], ReadOptions(missing=schema.missing, used=frozenset(known)))
+    source.look_for([*schema.columns, schema.label])
     if source.kind == "json":
         _check_names(path.read_bytes(), known)
+    tell_doubts(source.head().doubts)
+    check_order(source.head(), schema)
     for table in source.batches({name: known.get(name) for name in source.head().columns}):
         for start, stop in split(table.n_rows, _PIECE):
             check_stop()
