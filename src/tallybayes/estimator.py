@@ -96,6 +96,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             weights = check_weights(sample_weight, len(labels.codes))
             changes = {} if groups is None else {"group": self._groups(groups, len(labels.codes))}
             self.model_ = self._fit_model(X, labels, weights, is_tuned=self._is_tuned(labels, weights), **changes)
+            self._add_classes(self.model_.classes)
         if not self.model_.schema.families:
             warn(f"no column is used:\n{self.model_.schema}", category=UserWarning)
         return self
@@ -131,6 +132,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             column_weights = None if isinstance(self.column_weights, str) else self.column_weights
             model = self._fit_model(X, labels, weights, column_weights=column_weights, class_weight=None)
             self.model_ = model.with_settings(class_weight=self.class_weight)  # of classes that may appear later
+            self._add_classes(self.model_.classes)
         else:
             label: Any = labels  # a private kind of array, which has its classes already
             self.model_.learn(X, label=label, sample_weight=weights)
@@ -221,6 +223,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if "model_" not in vars(self):
             check_is_fitted(self)
         return self.model_
+
+    def _add_classes(self, labels: list[Any]) -> None:
+        """Add the classes that a base model has beside those of the rows."""
+        known = self.classes_.tolist()
+        if (positions(labels, known) < 0).any():
+            self.classes_ = np.asarray(merge_keys(known, labels), np.result_type(self.classes_, np.asarray(labels)))
 
     def _place(self, scores: Floats, absent: float) -> Floats:
         """Scores by the classes of the estimator: some that `partial_fit` was given may have no rows yet."""

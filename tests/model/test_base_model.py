@@ -133,11 +133,21 @@ def test_bad_bases_are_errors():
     base = tb.fit(mails(50, 0), label="kind", families={"text": "text"})
     own = mails(20, 1)
     given_model = tb.from_probabilities({"a": 0.5, "b": 0.5}, {"x": {"a": 0.5, "b": 0.1}})
+    limited = tb.fit(mails(50, 0), label="kind", families={"text": "text:max_tokens=2,variant=presence"})
     for options, error, text in (
         ({"base_model": 3}, ParameterError, "base_model to be a model, the path of one, or None, got 3"),
         ({"base_model": base, "base_strength": 0}, ParameterError, "base_strength to be a number from"),
         ({"base_model": base, "base_strength": -1}, ParameterError, "base_strength to be a number from"),
         ({"base_strength": 0.5}, ParameterError, "base_strength with a base_model"),
+        ({"base_model": base, "base_strength": 1e18}, ParameterError, "counts stay within 64 bits"),
+        ({"base_model": base, "class_prior": {"ham": 1.0}}, ParameterError, "none for 'spam'"),
+        (
+            {"base_model": tb.fit({"text": ["a b"] * 9, "sort": ["a"] * 9}, label="sort")},
+            ParameterError,
+            "with the label 'kind'",
+        ),
+        ({"base_model": tb.fit({"z": [1.5] * 9, "kind": ["ham"] * 9}, label="kind")}, ParameterError, "shares columns"),
+        ({"base_model": limited}, UnsupportedError, "vocabularies have no limit"),
         ({"base_model": given_model}, UnsupportedError, "needs a model that was learned"),
         ({"base_model": "nowhere.tally"}, FileError, "nowhere.tally"),
         ({"base_model": base, "families": {"length": "gaussian"}}, DataError, "column 'length'"),
@@ -183,3 +193,47 @@ def test_evaluations_engines_and_estimators_take_a_base():
     assert np.allclose(estimator.predict_proba(X), whole.predict_proba(X))
     with pytest.raises(ParameterError, match="tune without a base_model"):
         tb.tune(own, **options)
+
+
+def test_columns_of_the_base_that_are_not_used_are_no_part_of_it():
+    base, own = tb.fit(mails(60, 0), label="kind", families={"text": "text", "length": "gaussian"}), mails(20, 1)
+    for options in ({"ignore": ["length"]}, {"only": ["text"]}):
+        model = tb.fit(own, label="kind", base_model=base, column_weights=None, **options)
+        assert set(model.schema.families) == {"text"}
+        assert_same_answers(round_trip(model), model, {"text": own["text"]})
+        model.forget(own)
+
+
+def test_interactions_of_a_base_are_part_of_its_sums():
+    rows = {"a": ["r", "r", "s", "s"] * 50, "b": ["u", "v"] * 100, "y": ["p", "q", "q", "p"] * 50}
+    tuned = tb.tune(rows, label="y", what="interactions").model
+    own = {name: values[:12] for name, values in rows.items()}
+    model = tb.fit(own, label="y", base_model=tuned, base_strength=0.1)
+    assert model.schema.derived
+    plain = model.plain()
+    assert np.isfinite(list(model.log_evidence().values())).all()
+    assert loads(dumps(plain)) == plain
+    plain.forget(own)
+    assert not plain.class_counts
+
+
+def test_labels_and_keys_are_read_as_those_of_the_base():
+    base = tb.fit({"x": [1, 2] * 30, "y": [True, False] * 30}, label="y", families={"x": "categorical"})
+    own = {"x": ["1", "2"] * 20, "y": ["yes", "no"] * 20}
+    plan = engines.plan_fit(own, label="y", base_model=base)
+    in_pieces = engines.fitted(plan, engines.partial(own, plan.to_bytes()))
+    whole = tb.fit(own, label="y", base_model=base)
+    assert in_pieces == whole
+    assert whole.classes == [False, True]
+    assert whole.snapshot().state.statistics.any_key(whole.schema.families["x"], "x") in (1, 2)
+
+
+def test_an_estimator_has_the_classes_of_its_base():
+    base = tb.fit({"g": ["A", "A", "B", "Z", "Z"] * 5, "y": ["a", "a", "b", "z", "z"] * 5}, label="y")
+    X, y = pd.DataFrame({"g": ["A"] * 10 + ["B"] * 10}), ["a"] * 10 + ["b"] * 10
+    for learn in ("fit", "partial_fit"):
+        estimator = getattr(tb.NaiveBayesClassifier(base_model=base, column_weights=None), learn)(X, y)
+        assert estimator.classes_.tolist() == ["a", "b", "z"]
+        probe = pd.DataFrame({"g": ["B", "Z"]})
+        assert np.allclose(estimator.predict_proba(probe), estimator.model_.predict_proba(probe))
+        assert estimator.predict(probe).tolist() == ["b", "z"]

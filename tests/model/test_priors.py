@@ -226,8 +226,9 @@ def test_what_is_shown():
         ({"mail": {"cash": {"spma": 2}}}, "classes of the data, got 'spma'\nhint: did you mean 'spam'"),
         ({"height": {170: 3}}, "column 'height': expected pseudo-counts for a column of categories"),
         ({"smokes": {"perhaps": 3}}, "column 'smokes': expected values of the column"),
-        ({"grade": {"A": -1}}, "the pseudo-count of A: a number above 0, up to 1e100, got -1"),
+        ({"grade": {"A": -1}}, "the pseudo-count of A: a number above 0, from 1e-300 to 1e\\+15, got -1"),
         ({"grade": 3}, "a prior: Beta, Dirichlet, NormalInverseGamma"),
+        ({"height": {"ham": tb.NormalInverseGamma(1, 1)}}, "a Beta or a Dirichlet for each class"),
         ({"grade": {"ham": tb.Beta(1, 1), "spam": 3}}, "a Beta or a Dirichlet for each class, got 3"),
     ],
 )
@@ -250,7 +251,8 @@ def test_the_command(tmp_path):
     lines = ["smokes,grade,text,ill", "yes,A,hello cash,1", "no,B,lunch now,0", "yes,A,meet me,0"]
     (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "p.toml").write_text(
-        "class_prior = {1 = 1, 0 = 3}\n[columns]\nsmokes = {beta = [2, 8]}\ngrade = {dirichlet = {A = 1, B = 2}}\n"
+        "class_prior = {dirichlet = {1 = 1, 0 = 3}}\n[columns]\n"
+        "smokes = {beta = [2, 8]}\ngrade = {dirichlet = {A = 1, B = 2}}\n"
         "text = {counts = {viagra = {1 = 5}}}\n"
     )
     fine("fit", "d.csv", "--label", "ill", "--as", "text=text", "--as", "smokes=bernoulli", "--priors", "p.toml",

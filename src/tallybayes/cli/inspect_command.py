@@ -67,10 +67,12 @@ def _write(model: Any, names: list[str] | None, level: float | None, output: str
 def _describe_fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
     from tallybayes.formatting import listed, number, shown, signed
-    from tallybayes.model.model_summary import smoothing_words
+    from tallybayes.model.model_summary import class_prior_words, smoothing_words
     from tallybayes.state.column_weights import weight_range
 
     weights, result = model.column_weights, {}
+    if not model.is_given and (class_prior := class_prior_words(model.settings)) is not None:
+        result["class prior"] = class_prior
     if (smoothing := smoothing_words(model.snapshot().state)) is not None:
         result["smoothing"] = smoothing
     if weights.fitted_on:

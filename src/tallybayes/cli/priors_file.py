@@ -47,14 +47,13 @@ def read_facts(path: str, expected: str) -> dict[str, Any]:
 def read_priors(path: str, source: Source, label: str | None) -> dict[str, Any]:
     """The options column_priors and class_prior of a file; classes and values have the types of the data."""
     from tallybayes.errors import ParameterError
-    from tallybayes.state.prior_values import Dirichlet
 
     content = read_facts(path, "an object with class_prior and columns")
     if unknown := [name for name in content if name not in ("class_prior", "columns")]:
         raise ParameterError(f"only class_prior and columns in {path}", got=unknown[0])
     as_label, result = _converter(source, label), dict[str, Any]()
     if "class_prior" in content:
-        result["class_prior"] = Dirichlet(_converted(content["class_prior"], as_label, f"class_prior in {path}"))
+        result["class_prior"] = _class_prior(content["class_prior"], as_label, path)
     if columns := content.get("columns"):
         if not isinstance(columns, Mapping):
             raise ParameterError(f"columns in {path}: a prior for each", got=columns)
@@ -62,6 +61,18 @@ def read_priors(path: str, source: Source, label: str | None) -> dict[str, Any]:
             name: _prior(prior, name, as_label, _converter(source, name)) for name, prior in columns.items()
         }
     return result
+
+
+def _class_prior(facts: Any, as_label: Convert, path: str) -> Any:
+    """Pseudo-counts, shares by class, or a word, as the option has them."""
+    from tallybayes.state.prior_values import Dirichlet
+
+    if not isinstance(facts, Mapping):
+        return facts
+    if "dirichlet" in facts and set(facts) <= {"dirichlet", "others"}:
+        counts = _converted(facts["dirichlet"], as_label, f"class_prior in {path}")
+        return Dirichlet(counts, facts.get("others"))
+    return _converted(facts, as_label, f"class_prior in {path}")
 
 
 def _converter(source: Source, column: str | None) -> Convert:

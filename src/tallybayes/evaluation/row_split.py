@@ -55,6 +55,8 @@ def split(
     group: a column, or an array; rows of one group are in one part.
     time: a column, or an array; the earliest rows are the first part. Seed and label are not used then.
 
+    An array of labels divides the data and is not divided itself: put it into the data to have its parts, too.
+
     Each part is of the kind of the data: pandas of pandas, a list of a list. Files, queries and streams give Arrow
     tables.
 

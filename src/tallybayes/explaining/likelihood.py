@@ -25,7 +25,7 @@ from tallybayes.state.model_state import ModelState
 
 __all__ = ["Objective", "log_evidence", "objective"]
 
-_NOTHING = 1e-300  # a weight that leaves the values of rows and takes their counts away
+_NOTHING = 2.0**-600  # a weight that leaves the values of rows and takes their counts away
 
 
 @dataclass(frozen=True)

@@ -152,11 +152,16 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
 
 
 def _with_base_weights(model: Model, plan: Plan) -> Model:
-    """The model with the column weights of its base, if those were fitted on more rows than its own."""
-    given = plan.base_weights if isinstance(plan.weights, str) else None
-    if given is not None and given.fitted_on > getattr(model.column_weights, "fitted_on", 0.0):
-        kept = given.only(model.schema.families, model.classes)
-        model.column_weights = replace(kept, model_rows=float(sum(model.class_counts.values())))
+    """The model with the weights and token corrections of its base, if those were fitted on more rows than its own."""
+    fitted = plan.base_settings if isinstance(plan.weights, str) else None
+    given = None if fitted is None else fitted.column_weights
+    if fitted is None or given is None or given.fitted_on <= model.column_weights.fitted_on:
+        return model
+    families, rows = model.schema.families, float(sum(model.class_counts.values()))
+    model.column_weights = replace(given.only(families, model.classes), model_rows=rows)
+    if fitted.token_corrections is not None:
+        corrections = fitted.token_corrections.only(families, model.classes)
+        model._current.set(token_corrections=replace(corrections, model_rows=rows))
     return model
 
 
@@ -170,7 +175,7 @@ def check_value(model: Model, label: Any, source: Source) -> None:
     """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight or prior has none."""
     _check_class_weight(model)
     if model.classes:
-        check_labels(model.settings.column_priors or {}, model.classes)
+        check_labels(model.settings.column_priors or {}, model.settings.class_prior, model.classes)
     if model.classes != [False]:
         return
     head = source.head()

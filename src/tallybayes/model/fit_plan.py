@@ -7,9 +7,8 @@ categories, cells of derived columns. So no two pieces of the data can decide di
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,14 +28,21 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import Family, FullJoint, OneDependence
+from tallybayes.model.base_plan import base_state, base_sums, columns_in, options_on
 from tallybayes.model.column_plan import plan_columns
-from tallybayes.model.joint_columns import CELL_KINDS, split_groups, with_all_numbers, with_group, with_groups
+from tallybayes.model.joint_columns import (
+    CELL_KINDS,
+    check_members,
+    split_groups,
+    with_all_numbers,
+    with_group,
+    with_groups,
+)
 from tallybayes.model.label_plan import plan_label
 from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
-from tallybayes.model.saved_model import load
 from tallybayes.scoring.prior_rows import check_priors
-from tallybayes.state.column_weights import ColumnWeights, Weighting
+from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.option_domains import WEIGHTS
@@ -64,7 +70,7 @@ class Plan:
     weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
     no_label: the words that are read as a missing label, with how many of the first rows have them.
     likely_group: the column that the rows seem to be grouped by, if no groups are given.
-    base: the sums that the model begins with; base_weights: the column weights of that model.
+    base: the sums that the model begins with; base_settings: of that model.
     """
 
     counting: CountingPlan
@@ -72,7 +78,7 @@ class Plan:
     no_label: Mapping[str, int] = field(default_factory=dict)
     likely_group: GroupColumn | None = None
     base: BaseSums | None = None
-    base_weights: ColumnWeights | None = None
+    base_settings: Settings | None = None
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -84,9 +90,8 @@ class Plan:
 
     @classmethod
     def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
-        base = _base_of(options)
-        if base is not None:
-            options = {**{name: getattr(base.settings, name) for name in SETTINGS}, "schema": base.schema, **options}  # type: ignore[typeddict-item]
+        base = base_state(options)
+        options = options if base is None else options_on(base, options)
         values = complete(options)
         strength = OPTIONS["base_strength"].domain.check("base_strength", values.pop("base_strength"))
         del values["base_model"]
@@ -97,7 +102,8 @@ class Plan:
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         columns["families"], groups = split_groups(columns["families"])
         known: Schema | None = columns["schema"]
-        if columns["group"] is None and known is not None:
+        is_there = base is None or known is not base.schema  # a base may have columns that the data lacks
+        if columns["group"] is None and known is not None and (is_there or known.group in source.head().columns):
             columns["group"] = known.group
         source.use_words(None if known is None else known.missing)
         source.look_for([label, None if known is None else known.label, *([_FOLDER] if label is None else [])])
@@ -112,7 +118,7 @@ class Plan:
         about = (one for one in source.head().doubts if one.column not in settled)
         tell_doubts(one for one in about if one.column != label_name or one.kind not in of_label)
         if base is not None and known is base.schema:
-            columns["schema"] = _of_columns(known, source.head())
+            columns["schema"] = columns_in(known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
         if base is not None:  # columns that the data lacks stay those of the base
             specs = {**{name: spec for name, spec in base.schema.columns.items() if name not in specs}, **specs}
@@ -125,21 +131,24 @@ class Plan:
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
+        check_members(groups, source.head())
         schema = with_groups(schema, groups, lambda schema, names: _cut(schema, source, label, names))
         if dependence in _CELL_FAMILIES:
             schema = _with_all_cells(schema, source, label, dependence)
         elif dependence == "gaussian":
             schema = with_all_numbers(schema)
-        check_priors(settings, schema)
+        check_priors(settings, schema, _first_keys(settings, source, label, schema))
         likely = find_likely_group(source.head(), schema, label) if settings.infer == "data" else None
         if likely is not None:
             tell_likely_group(likely)
         no_label = words_for_no_label(source.head(), label)
-        plan = cls(CountingPlan(schema, settings, label, sample_weight), weights, no_label, likely)
+        counting = CountingPlan(schema, settings, label, sample_weight)
         if base is None:
-            return plan
-        _check_families(base, schema)
-        return replace(plan, base=BaseSums.of(base, strength), base_weights=base.settings.column_weights)
+            return cls(counting, weights, no_label, likely)
+        sums = base_sums(base, strength, schema, settings)
+        begins = ModelState(schema, settings, sums.statistics)  # labels and keys are read as those of the base
+        counting = CountingPlan.of(begins, label, sample_weight, learns=True)
+        return cls(counting, weights, no_label, likely, sums, base.settings)
 
     @property
     def schema(self) -> Schema:
@@ -162,40 +171,6 @@ class Plan:
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
 
-def _base_of(options: FitOptions) -> ModelState | None:
-    """The state of the model that is given as a base."""
-    base = OPTIONS["base_model"].domain.check("base_model", options.get("base_model"))
-    if base is None:
-        if "base_strength" in options and options["base_strength"] != OPTIONS["base_strength"].default:
-            raise ParameterError("base_strength with a base_model", got=options["base_strength"])
-        return None
-    state: ModelState = (load(base) if isinstance(base, str | os.PathLike) else base).snapshot().state
-    state.require_learned("base_model")
-    return state
-
-
-def _of_columns(schema: Schema, head: Table) -> Schema:
-    """The schema of the columns that are in the data, with what is derived from them."""
-    there = head.with_names(schema.columns).columns
-
-    def is_there(name: str, spec: ColumnSpec) -> bool:
-        part = spec.reader.part
-        sources = {name} if part is None else {part.column}
-        return all(one in there for one in {cell.column for cell in spec.reader.inputs} or sources)
-
-    return schema.with_columns({name: spec for name, spec in schema.columns.items() if is_there(name, spec)})
-
-
-def _check_families(base: ModelState, schema: Schema) -> None:
-    """Refuse columns that are counted in another way than in the base."""
-    for name, family in base.families.items():
-        other = schema.families.get(name)
-        if other is not None and other.counted != family.counted:
-            hint = "leave families= to the base, or fit it with the same"
-            expected = f"the family of the base model ({family.display_name()})"
-            raise DataError(expected, got=other.display_name(), column=name, hint=hint)
-
-
 def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
     """Label and weight: those given, else those of the schema."""
     if schema is not None:
@@ -208,6 +183,17 @@ def _names(label: Any, sample_weight: Any, schema: Schema | None, head: Table) -
     if isinstance(label, (int, float)) and str(label) in head.columns:
         label = str(label)  # names of columns are text
     return label, sample_weight
+
+
+def _first_keys(settings: Settings, source: Source, label: Any, schema: Schema) -> dict[str, Any]:
+    """One category of each column of categories that has a prior, in the type in which they are learned."""
+    specs = {name: schema.columns[name] for name in settings.column_priors or () if name in schema.families}
+    keys: dict[str, Any] = {}
+    for name, raw in _first_cells(specs, source, label).items() if specs else ():
+        if name in specs:
+            column = encode_columns(Table(len(raw), {name: raw}), Schema(None, {name: specs[name]}))[name]
+            keys |= {name: column.keys[0]} if isinstance(column, Codes) and len(column.keys) else {}
+    return keys
 
 
 def _first_cells(specs: Mapping[str, ColumnSpec], source: Source, label: Any) -> dict[str, Raw]:

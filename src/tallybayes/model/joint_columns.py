@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from tallybayes.arrays.column import Cells, Codes, Flags, Reals, Vectors
+from tallybayes.cells.arrow import is_text_type
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.cells_reader import CellsReader
@@ -22,10 +25,12 @@ from tallybayes.errors import Described, ParameterError, did_you_mean
 from tallybayes.families import Family, Gaussian, JointGaussian
 from tallybayes.formatting import rows_of
 from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.tables.table import Table
 
 __all__ = [
     "CELL_KINDS",
     "Groups",
+    "check_members",
     "doubt_incomplete_rows",
     "split_groups",
     "with_all_numbers",
@@ -69,6 +74,16 @@ def split_groups(families: Any) -> tuple[Any, Groups]:
             members[name] = Gaussian() if family.column is Vectors else None
         groups[tuple(sorted(names))] = family
     return single | {name: family for name, family in members.items() if family is not None}, groups
+
+
+def check_members(groups: Groups, head: Table) -> None:
+    """Raise a ParameterError if a column of texts that are no numbers is in a group of numbers."""
+    for names, family in groups.items():
+        for name in names if family.column is Vectors else ():
+            raw = head.columns.get(name)
+            is_text = isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type)
+            if is_text and name not in head.readings and raw is not None and raw.null_count < len(raw):
+                raise ParameterError("columns of numbers in a group", got=Described("texts"), column=name)
 
 
 def with_groups(schema: Schema, groups: Groups, cut: Cut | None = None) -> Schema:

@@ -30,6 +30,7 @@ from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.prior_values import check_labels
 from tallybayes.state.settings import Settings
 from tallybayes.storage.model_file import write_state
 from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
@@ -353,7 +354,10 @@ class Model(GenerativeModel, ResultView):
         state = self.snapshot().state
         settings = state.settings.changed(**changes)
         if "column_priors" in changes:
-            check_priors(settings, state.schema)
+            families = state.schema.families
+            keys = {name: state.statistics.any_key(family, name) for name, family in families.items()}
+            check_priors(settings, state.schema, keys)
+            check_labels(settings.column_priors or {}, settings.class_prior, state.classes)
         return Model(replace(state, settings=settings))
 
     def plain(self) -> Model:

@@ -15,6 +15,7 @@ from tallybayes.notebook_view import TextGrid
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.settings import Settings
 
 __all__ = ["setting_rows", "smoothing_words", "summary_parts"]
 
@@ -101,6 +102,8 @@ def setting_rows(state: ModelState) -> list[list[str]]:
     """Smoothing, column weights, calibration, decision and variants of text in words, and whether they are stale."""
     settings, stale = state.settings, state.stale
     fitted = {} if (smoothing := smoothing_words(state)) is None else {"smoothing": ("smoothing", smoothing)}
+    if (class_prior := class_prior_words(state.settings)) is not None:
+        fitted["class prior"] = ("class_prior", class_prior)
     if state.settings.column_priors:
         told = "; ".join(f"{name}: {prior}" for name, prior in state.settings.column_priors.items())
         fitted["priors"] = ("priors", told)
@@ -117,6 +120,16 @@ def setting_rows(state: ModelState) -> list[list[str]]:
         fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"
     return [[name, text + (note if key in stale else "")] for name, (key, text) in fitted.items()]
+
+
+def class_prior_words(settings: Settings) -> str | None:
+    """The class prior that was given; None if it is the class frequencies."""
+    if not settings.has_class_prior:
+        return None
+    prior = settings.class_prior
+    if isinstance(prior, Mapping):
+        return ", ".join(f"{shown(label)} {number(p)}" for label, p in prior.items())
+    return str(prior)
 
 
 def smoothing_words(state: ModelState) -> str | None:

@@ -6,7 +6,7 @@ They are added where predictives are derived from sums, for the classes that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean
 from tallybayes.families.family import Family
+from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.prior_values import ColumnPrior
 from tallybayes.state.settings import Settings
@@ -45,7 +46,7 @@ class PriorRows:
         if prior.smoothing is not None and len(labels):  # every listed value is one of the column's values
             amounts[~amounts.any(axis=1), 0] = _NEXT_TO_NOTHING
         value, code = np.nonzero(amounts)
-        column = _encode(prior.values, name, schema, key)
+        column = _checked_values(prior, name, schema, key)
         return cls(column.take(value), code.astype(np.int32), amounts[value, code])
 
     def added_to(self, tally: Tally | None, name: str, family: Family, n_classes: int) -> Tally:
@@ -68,22 +69,32 @@ def with_prior_rows(tally: Tally | None, name: str, state: ModelState, labels: S
     return rows.added_to(tally, name, family.counted, len(labels))
 
 
-def check_priors(settings: Settings, schema: Schema) -> None:
-    """Raise a ParameterError for a prior of an unknown column, or of another kind of column or values."""
+def check_priors(settings: Settings, schema: Schema, keys: Mapping[str, Any]) -> None:
+    """Raise a ParameterError for a prior of an unknown column, or of another kind of column or values.
+
+    keys: one category of each column, which shows the type of all of them.
+    """
     for name, prior in (settings.column_priors or {}).items():
-        if (family := schema.families.get(name)) is None:
+        if name not in schema.families:
             hint = did_you_mean(name, schema.families, "columns")
             raise ParameterError("column_priors of columns that are used", got=name, hint=hint)
-        prior.check_family(name, family)
-        try:
-            column = _encode(prior.values, name, schema, None)
-        except DataError as error:
-            raise ParameterError(
-                f"values of the column in its prior ({error.expected})", got=error.got, column=name
-            ) from error
-        if isinstance(column, Bag) and (empty := np.flatnonzero(np.diff(column.indptr) == 0)).size:
-            hint = "the column reads texts in such a way that this one has no words"
-            raise ParameterError("pseudo-counts of words", got=prior.values[int(empty[0])], column=name, hint=hint)
+        _checked_values(prior, name, schema, keys.get(name))
+
+
+def _checked_values(prior: ColumnPrior, name: str, schema: Schema, key: Any) -> Column:
+    """The values of a prior, encoded; raises a ParameterError unless the column can have them."""
+    prior.check_family(name, schema.families[name])
+    try:
+        column = _encode(prior.values, name, schema, key)
+    except DataError as error:
+        expected = f"values of the column in its prior ({error.expected})"
+        raise ParameterError(expected, got=error.got, column=name) from error
+    if (missing := np.flatnonzero(is_missing(column))).size:
+        raise ParameterError("values of the column in its prior", got=prior.values[int(missing[0])], column=name)
+    if isinstance(column, Bag) and (empty := np.flatnonzero(np.diff(column.indptr) == 0)).size:
+        hint = "the column reads texts in such a way that this one has no words"
+        raise ParameterError("pseudo-counts of words", got=prior.values[int(empty[0])], column=name, hint=hint)
+    return column
 
 
 def _encode(values: Sequence[Any], name: str, schema: Schema, key: Any) -> Column:

@@ -17,7 +17,7 @@ from tallybayes.columns.label_spec import check_label, label_column
 from tallybayes.engines import Plan
 from tallybayes.engines.partial_sums import combine_sums
 from tallybayes.engines.plan import counted_rows
-from tallybayes.errors import DataError, Described, check_integer
+from tallybayes.errors import DataError, Described, ParameterError, check_integer
 from tallybayes.model.fit import apply_counted
 from tallybayes.model.model import Change, Model
 from tallybayes.model.row_counter import grow_schema
@@ -77,6 +77,9 @@ def fit_rows(
     df: Any, label: str | None, sample_weight: str | None, options: dict[str, Any], widths: Sequence[int]
 ) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
+    if options.get("base_model") is not None:
+        hint = "fit the own rows without Spark, on the base model"
+        raise ParameterError("no base_model on Spark", got=Described("one"), hint=hint)
     rows = SparkRows(df)
     names = _columns_in_question(rows, label, sample_weight, options)
     rows.check_types(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from tallybayes.state.settings import FITTED, Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
 
-__all__ = ["BaseSums", "ModelState"]
+__all__ = ["BaseSums", "ModelState", "only_columns"]
 
 _COUNTED = (Status.USED, Status.INPUT)
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
@@ -33,9 +33,9 @@ class BaseSums:
     strength: float
 
     @classmethod
-    def of(cls, state: ModelState, strength: float) -> BaseSums:
-        """Those of a state, exactly."""
-        result = cls(state.statistics.times(strength), strength)
+    def of(cls, statistics: SufficientStatistics, strength: float) -> BaseSums:
+        """Sums times the strength, exactly; a ValueError if counts leave the range of 64 bits."""
+        result = cls(statistics.times(strength), strength)
         result.statistics.is_shared = True
         return result
 
@@ -144,13 +144,11 @@ class ModelState:
         settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
             schema = schema.with_columns({name: spec for name, spec in schema.columns.items() if name not in derived})
-            kept = {family.counted for family in schema.families.values()}
-            blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
-            statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
-            statistics.is_shared = True
+            statistics = only_columns(statistics, schema.families)
         if settings is self.settings and schema is self.schema:
             return self
-        return replace(self, settings=settings, schema=schema, statistics=statistics)
+        base = self.base and replace(self.base, statistics=only_columns(self.base.statistics, schema.families))
+        return replace(self, settings=settings, schema=schema, statistics=statistics, base=base)
 
     def require_learned(self, verb: str) -> None:
         """Raise an error for a model that was given instead of learned."""
@@ -161,7 +159,7 @@ class ModelState:
         """Raise an error unless the score of every column is a log likelihood."""
         for name, family in self.schema.families.items():
             if not family.is_likelihood:
-                hint = "fit with the 'counts' or 'presence' variant"
+                hint = "name the variant 'counts' or 'presence', such as text:variant=counts, without idf and balanced"
                 text = f"{verb} needs likelihoods; the scores of {family.display_name()} are not likelihoods"
                 raise UnsupportedError(text, column=name, hint=hint)
 
@@ -185,6 +183,17 @@ class ModelState:
         if self.given is not None and other.given is not None:
             return self.given.same(other.given)
         return self.given is other.given and self.statistics.same(other.statistics)
+
+
+def only_columns(statistics: SufficientStatistics, names: Collection[str]) -> SufficientStatistics:
+    """The sums of some columns; tallies are shared where all of their columns are kept."""
+    blocks = {}
+    for family, tally in statistics.blocks.items():
+        if kept := tuple(name for name in tally.features if name in names):
+            blocks[family] = tally if kept == tally.features else tally.only(kept)
+    result = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
+    result.is_shared = True
+    return result
 
 
 def _same(left: Any, right: Any, reduce: Callable[[Any], Any]) -> bool:

@@ -16,7 +16,6 @@ not listed included; what the others have beyond it is added to the counts (`sco
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -38,12 +37,13 @@ __all__ = [
     "column_prior",
 ]
 
-_LEAST, _MOST = 1e-300, 1e100  # of strengths of smoothing, too: beyond, products with counts under- or overflow
+_LEAST, _MOST = 1e-300, 1e15  # beyond, sums with counts are rounded or leave the range of 64 bits
+_LEAST_SCALE, _MOST_SCALE = 1e-150, 1e100  # of numbers, whose squares are needed
 
 
-def _positive(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not _LEAST <= float(value) <= _MOST:
-        raise ParameterError(f"{what}: a number above 0, up to 1e100", got=value)
+def _positive(what: str, value: Any, least: float = _LEAST, most: float = _MOST) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= most:
+        raise ParameterError(f"{what}: a number above 0, from {number(least)} to {number(most)}", got=value)
     return float(value)
 
 
@@ -189,6 +189,13 @@ class ByClass(ColumnPrior):
 
     priors: Mapping[Any, Beta | Dirichlet] = field(hash=False)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.priors, Mapping) or not self.priors:
+            raise ParameterError("a Beta or a Dirichlet for each class", got=self.priors)
+        if wrong := [part for part in self.priors.values() if not isinstance(part, Beta | Dirichlet)]:
+            hint = "a mean and a scale are those of all classes" if isinstance(wrong[0], NormalInverseGamma) else None
+            raise ParameterError("a Beta or a Dirichlet for each class", got=wrong[0], hint=hint)
+
     @property
     def smoothing(self) -> float:
         """The smallest of all."""
@@ -283,11 +290,12 @@ class NormalInverseGamma(ColumnPrior):
     freedom: float = 5.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.mean, bool) or not isinstance(self.mean, Real) or not math.isfinite(self.mean):
-            raise ParameterError("NormalInverseGamma: mean, a finite number", got=self.mean)
+        if isinstance(self.mean, bool) or not isinstance(self.mean, Real) or not abs(self.mean) <= _MOST_SCALE:
+            raise ParameterError("NormalInverseGamma: mean, a finite number up to 1e100", got=self.mean)
         object.__setattr__(self, "mean", float(self.mean))
         for name in ("scale", "strength", "freedom"):
-            object.__setattr__(self, name, _positive(f"NormalInverseGamma: {name}", getattr(self, name)))
+            value = _positive(f"NormalInverseGamma: {name}", getattr(self, name), _LEAST_SCALE, _MOST_SCALE)
+            object.__setattr__(self, name, value)
 
     def check_family(self, name: str, family: Family) -> None:
         """For families whose prior has a mean and a scale."""
@@ -317,19 +325,19 @@ def column_prior(value: Any) -> ColumnPrior:
         raise ParameterError("a prior: Beta, Dirichlet, NormalInverseGamma, or pseudo-counts by value", got=value)
     if not any(isinstance(part, ColumnPrior) for part in value.values()):
         return PseudoCounts(value)
-    if wrong := [part for part in value.values() if not isinstance(part, Beta | Dirichlet)]:
-        raise ParameterError("a Beta or a Dirichlet for each class", got=wrong[0])
     return ByClass(dict(value))
 
 
-def check_labels(priors: Mapping[str, ColumnPrior], classes: Iterable[Any]) -> None:
+def check_labels(priors: Mapping[str, ColumnPrior], class_prior: Any, classes: Iterable[Any]) -> None:
     """Raise a ParameterError for a prior of a class that the data does not have."""
     known = list(classes)
-    for name, prior in priors.items():
-        for label in prior.labels:
-            if label not in known:
-                hint = did_you_mean(label, known, "classes")
-                raise ParameterError("priors for classes of the data", got=label, column=name, hint=hint)
+    labels: list[tuple[Any, str | None]]
+    labels = [(label, name) for name, prior in priors.items() for label in prior.labels]
+    labels += [(label, None) for label in class_prior.counts] if isinstance(class_prior, Dirichlet) else []
+    for label, name in labels:
+        if label not in known:
+            hint = did_you_mean(label, known, "classes")
+            raise ParameterError("priors for classes of the data", got=label, column=name, hint=hint)
 
 
 def _listed(counts: Mapping[Any, Any]) -> str:

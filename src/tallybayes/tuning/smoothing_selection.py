@@ -56,6 +56,8 @@ def by_evidence(model: Model) -> Tuning:
         if not family.takes_smoothing or not family.is_likelihood:
             continue
         for name in block.tally.features:
+            if model.settings.prior_of(name) is not None:
+                continue  # its pseudo-counts are no rows to choose by
             part = block.tally.only((name,))
 
             def loss(k: Smoothing) -> float:
