@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pyarrow
@@ -175,8 +176,10 @@ def test_explanations_add_up(here):
         odds = np.exp(np.array(one["log_score"]) - max(one["log_score"]))
         assert np.allclose(odds / odds.sum(), one["probabilities"], rtol=1e-12)
     text = fine("explain", "pets.tally", "pets.csv", "-n", 20, cwd=here)
-    for block in text.strip().split("\n\n"):
-        *parts, total = [float(line.split()[-1]) for line in block.splitlines()[2:-1]]  # the last line is a sentence
+    for block in re.split(r"\n\n(?=row )", text.strip()):
+        lines = block.splitlines()[2:]  # tokens and a sentence come below the sum
+        end = next(i for i, line in enumerate(lines) if line.startswith("sum"))
+        *parts, total = [float(line.split()[-1]) for line in lines[: end + 1]]
         assert abs(sum(parts) - total) < 0.05 * (len(parts) + 1) + 1e-9  # each is rounded by itself
 
 

@@ -279,7 +279,7 @@ def test_priors(model):
         ({"smoothing": "much"}, "expected smoothing to be 'auto', 0, a number"),
         ({"estimate": "map"}, "'bayes' or 'mle'"),
         ({"unseen": "guess"}, "'prior' or 'missing'"),
-        ({"class_prior": "flat"}, "'empirical', 'uniform', or a dict"),
+        ({"class_prior": "flat"}, "'empirical', 'uniform', a dict"),
         ({"class_prior": {"dog": 2.0}}, "add up to 1"),
         ({"families": {"sound": "categoricl"}}, "did you mean 'categorical'"),
         ({"families": {"noise": "categorical"}}, "the name of a column"),

@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tallybayes.cli.known_keys import known_keys
-from tallybayes.cli.priors_file import read_priors
 from tallybayes.cli.shared_options import option
 from tallybayes.state.option_domains import (
     BINS,
@@ -98,6 +96,8 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
         if value not in NOT_GIVEN and name != "column_priors"
     }
     if (path := values["column_priors"]) is not None:
+        from tallybayes.cli.priors_file import read_priors
+
         options = read_priors(path, source, label) | options
     return options  # type: ignore[no-any-return]
 
@@ -208,6 +208,7 @@ def _by_column(
 
 def _by_class(texts: list[str], label: str, source: Source, expected: str) -> dict[Any, float]:
     """Numbers by label; the labels have the type that they have in the data."""
+    from tallybayes.cli.known_keys import known_keys
     from tallybayes.errors import ParameterError
 
     labels, result = known_keys(source, label), dict[Any, float]()

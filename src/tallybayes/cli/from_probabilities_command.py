@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tallybayes.cli.messages import note
-from tallybayes.cli.priors_file import read_facts
 from tallybayes.cli.shared_options import argument, option
 
 __all__ = ["from_probabilities"]
@@ -28,6 +27,7 @@ def from_probabilities(
         yes = {"+" = 0.9, "-" = 0.1}
         no = {"+" = 0.05, "-" = 0.95}
     """
+    from tallybayes.cli.priors_file import read_facts
     from tallybayes.errors import ParameterError
     from tallybayes.model.from_probabilities import from_probabilities as make_model
 

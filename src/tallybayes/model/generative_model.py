@@ -12,20 +12,21 @@ These are probabilities of the sums, the smoothing and the class prior alone. Wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.explaining.description import Description, describe_with_intervals
-from tallybayes.explaining.likelihood import Objective, log_evidence, objective
-from tallybayes.explaining.parameter_counts import ParameterCounts
-from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import CurrentState, Reading
 from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.scorer import Columns, Scorer
 from tallybayes.scoring.snapshot import Snapshot
+
+if TYPE_CHECKING:  # what explains is imported when it is asked for: a prediction does not need it
+    from tallybayes.explaining.description import Description
+    from tallybayes.explaining.likelihood import Objective
+    from tallybayes.explaining.parameter_counts import ParameterCounts
 
 __all__ = ["GenerativeModel"]
 
@@ -100,6 +101,8 @@ class GenerativeModel:
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
+        from tallybayes.explaining.likelihood import objective
+
         with self.reading() as snapshot:
             return objective(_with_likelihoods(snapshot, "objective"), data, label)
 
@@ -107,11 +110,15 @@ class GenerativeModel:
         """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
         if seed is not None:
             check_integer("seed", seed, at_least=0)
+        from tallybayes.explaining.sampling import sample
+
         with self.reading() as snapshot:
             return sample(_with_likelihoods(snapshot, "sample"), n, np.random.default_rng(seed))
 
     def log_evidence(self) -> dict[str, float]:
         """Log marginal likelihood of every column under its prior, to compare smoothing strengths within a family."""
+        from tallybayes.explaining.likelihood import log_evidence
+
         with self.reading() as snapshot:
             return log_evidence(_with_likelihoods(snapshot, "log_evidence").state)
 
@@ -130,6 +137,8 @@ class GenerativeModel:
         >>> model.n_parameters.columns, model.n_parameters.total
         ({'age': 4, 'fever': 2}, 7)
         """
+        from tallybayes.explaining.parameter_counts import ParameterCounts
+
         with self.reading() as snapshot:
             return ParameterCounts.of(snapshot.scorer)
 
@@ -144,6 +153,8 @@ class GenerativeModel:
         >>> {row["token"] for row in model.describe("tags", all=True).columns["tags"]} == {"a", "b", "c"}
         True
         """
+        from tallybayes.explaining.description import Description
+
         with self.reading() as snapshot:
             return Description.of(snapshot, _as_names(column), lists_all=all)
 
@@ -155,6 +166,8 @@ class GenerativeModel:
         For categories and booleans with smoothing "auto", and for histograms at eight values, they are intervals of
         P(class | value), which is what these families model. column, all: as in `describe`.
         """
+        from tallybayes.explaining.description import describe_with_intervals
+
         with self.reading() as snapshot:
             return describe_with_intervals(snapshot, level, _as_names(column), lists_all=all)
 

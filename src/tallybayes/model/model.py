@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import Doubt
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.explaining.explain_rows import explain
-from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.model.current_state import ONE_ROW, Change, CurrentState
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
@@ -34,6 +32,9 @@ from tallybayes.state.prior_values import check_labels
 from tallybayes.state.settings import Settings
 from tallybayes.storage.model_file import write_state
 from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
+
+if TYPE_CHECKING:
+    from tallybayes.explaining.explanation import Explanation
 
 __all__ = ["Change", "Model"]
 
@@ -245,6 +246,8 @@ class Model(GenerativeModel, ResultView):
 
     def explain(self, data: TableLike) -> list[Explanation]:
         """For every row the prior and the contribution of each column, which add up to `log_score`."""
+        from tallybayes.explaining.explain_rows import explain
+
         with self.reading() as snapshot:
             return explain(snapshot, data)
 

@@ -18,7 +18,7 @@ def prior_to_json(prior: ColumnPrior) -> dict[str, Any]:
     """A prior as plain values.
 
     >>> prior_to_json(Dirichlet({"B": 2, "A": 1}))
-    {'dirichlet': [['sA', 1.0], ['sB', 2.0]], 'others': 1.0}
+    {'dirichlet': [['tA', 1.0], ['tB', 2.0]], 'others': 1.0}
     """
     if isinstance(prior, Beta):
         return {"beta": [prior.a, prior.b]}
