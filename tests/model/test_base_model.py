@@ -146,7 +146,11 @@ def test_bad_bases_are_errors():
             ParameterError,
             "with the label 'kind'",
         ),
-        ({"base_model": tb.fit({"z": [1.5] * 9, "kind": ["ham"] * 9}, label="kind")}, ParameterError, "shares columns"),
+        (
+            {"base_model": tb.fit({"z": ["u", "v"] * 9, "kind": ["ham"] * 18}, label="kind")},
+            ParameterError,
+            "shares columns",
+        ),
         ({"base_model": limited}, UnsupportedError, "vocabularies have no limit"),
         ({"base_model": given_model}, UnsupportedError, "needs a model that was learned"),
         ({"base_model": "nowhere.tally"}, FileError, "nowhere.tally"),

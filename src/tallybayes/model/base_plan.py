@@ -43,7 +43,10 @@ def options_on(base: ModelState, options: FitOptions) -> FitOptions:
 
 
 def columns_in(schema: Schema, head: Table) -> Schema:
-    """The schema of the columns that are in the data, with what is derived from them."""
+    """The schema of the columns that are in the data, with what is derived from them; an error if there are none.
+
+    Data that has the label alone is no error.
+    """
     there = head.with_names(schema.columns).columns
 
     def is_there(name: str, spec: ColumnSpec) -> bool:
@@ -51,7 +54,10 @@ def columns_in(schema: Schema, head: Table) -> Schema:
         sources = {name} if part is None else {part.column}
         return all(one in there for one in {cell.column for cell in spec.reader.inputs} or sources)
 
-    return schema.with_columns({name: spec for name, spec in schema.columns.items() if is_there(name, spec)})
+    result = schema.with_columns({name: spec for name, spec in schema.columns.items() if is_there(name, spec)})
+    if schema.families and not result.families and set(there) - {schema.label}:
+        raise ParameterError("a base_model that shares columns with the data", got=list(schema.families))
+    return result
 
 
 def base_sums(base: ModelState, strength: float, schema: Schema, settings: Settings) -> BaseSums:
@@ -67,8 +73,6 @@ def base_sums(base: ModelState, strength: float, schema: Schema, settings: Setti
             hint = "leave families= to the base, or fit it with the same"
             expected = f"the family of the base model ({family.display_name()})"
             raise DataError(expected, got=other.display_name(), column=name, hint=hint)
-    if base.families and not base.families.keys() & schema.families.keys():
-        raise ParameterError("a base_model that shares columns with the data", got=list(base.families))
     for label in base.classes:
         if isinstance(settings.class_prior, Mapping) and label not in settings.class_prior:
             raise ParameterError(
