@@ -1,6 +1,7 @@
 """Samples of rows: the definition, in any order and in any batches."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def content(rows):
     return list(zip(rows.hashes.tolist(), rows.counts.tolist(), rows.labels, *columns, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:.*has a single row")  # which is what the sample is about
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
