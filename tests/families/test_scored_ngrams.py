@@ -36,3 +36,16 @@ def test_words_among_many_longer_tokens_score_as_if_they_were_alone(family, caps
     )
     for n in (3, 200, 200):  # of few rows, of many, and of many again
         assert np.array_equal(longer.log_score({"text": texts[:n]}), words.log_score({"text": texts[:n]}))
+
+
+@pytest.mark.parametrize("family", ["text:buckets=64", "text:max_tokens=20", "text:tokens=characters"])
+def test_a_variant_that_is_still_open_scores_all_tokens_that_cannot_be_told_apart(family):
+    model = tb.fit({"t": ["cash now", "run now"] * 2, "y": ["a", "b"] * 2}, label="y", families={"t": family})
+    assert model.predict([{"t": "cash"}]).tolist() == ["a"]
+
+
+def test_samples_have_no_tokens_that_are_too_rare_to_be_scored():
+    table = {"t": ["aa aa bb", "aa cc", "dd dd aa"] * 2 + ["rare"], "y": ["p", "q"] * 3 + ["p"]}
+    model = tb.fit(table, label="y", families={"t": "text:counts,ngrams=1,min_count=2"}, column_weights=None)
+    words = {word for text in model.sample(300, seed=0)["t"].to_pylist() for word in text.split()}
+    assert words == {"aa", "bb", "cc", "dd"}

@@ -398,16 +398,3 @@ def test_scripts_without_blanks_are_cut_into_characters():
     model = tb.fit(data, label="label", column_weights=None)
     assert model.schema.families["text"].tokens == "characters"
     assert model.predict({"text": ["香蕉", "股票"]}).tolist() == ["fruit", "money"]
-
-
-def test_samples_have_no_tokens_that_are_too_rare_to_be_scored():
-    table = {"t": ["aa aa bb", "aa cc", "dd dd aa"] * 2 + ["rare"], "y": ["p", "q"] * 3 + ["p"]}
-    model = tb.fit(table, label="y", families={"t": "text:counts,ngrams=1,min_count=2"}, column_weights=None)
-    words = {word for text in model.sample(300, seed=0)["t"].to_pylist() for word in text.split()}
-    assert words == {"aa", "bb", "cc", "dd"}
-
-
-@pytest.mark.parametrize("family", ["text:buckets=64", "text:max_tokens=20", "text:tokens=characters"])
-def test_a_variant_that_is_still_open_scores_all_tokens_that_cannot_be_told_apart(family):
-    model = tb.fit({"t": ["cash now", "run now"] * 2, "y": ["a", "b"] * 2}, label="y", families={"t": family})
-    assert model.predict([{"t": "cash"}]).tolist() == ["a"]

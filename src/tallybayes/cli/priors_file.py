@@ -1,6 +1,6 @@
 """Priors of columns and classes in a file, for --priors; `tally fit --help` and docs/priors.md have examples.
 
-class_prior = {spam = 1, ham = 3}                             # pseudo-counts of the classes
+class_prior = {dirichlet = {spam = 1, ham = 3}}               # or shares: {spam = 0.25, ham = 0.75}
 [columns]
 smokes = {beta = [2, 8]}                                      # true, false
 grade = {dirichlet = {A = 1, B = 2}}                          # others = 0.5 for values that are not listed

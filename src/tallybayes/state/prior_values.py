@@ -68,7 +68,7 @@ class ColumnPrior:
 
     def beyond(self, value: Any, label: Any) -> float:
         """How much more of a value there is in a class."""
-        raise NotImplementedError
+        return 0.0
 
     @property
     def labels(self) -> list[Any]:

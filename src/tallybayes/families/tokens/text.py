@@ -343,7 +343,10 @@ class Text(TokenFamily):
         if self.tf == "auto":
             options["tf"] = "log" if self.variant == "auto" else "count"
         if self.variant == "auto":
-            options |= {"variant": "counts", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0 < self.longest - 1)}
+            options |= {
+                "variant": "counts",
+                "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0 < self.longest - 1),
+            }
         return TokenOptions(**options)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
