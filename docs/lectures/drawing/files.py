@@ -53,32 +53,41 @@ def films_threshold(folder: Path) -> alt.Chart:
     train, test = ({name: column[part] for name, column in X.items()} for part in (order[:200], order[200:]))
     model = tb.fit(train, label=y[order[:200]], families=families, smoothing=1, class_smoothing=0, column_weights=None)
     p, rated = model.predict_proba(test)[:, 1], y[order[200:]]
-    x = np.round(np.arange(0, 0.7001, 0.005), 3)
+    x = np.unique([0.001, 0.5, *np.clip(p, 0.001, 0.7)])  # counts change at the probabilities only
     rows = curve(x, np.array([(p[~rated] < t).sum() for t in x]), what="others, shown")
     rows += curve(x, np.array([(p[rated] < t).sum() for t in x]), what="rated R, shown by mistake")
-    chart = lines(rows, "shown if P(R) is below", "films")
-    return chart.encode(alt.X("x:Q", title="shown if P(R) is below").axis(tickCount=8), alt.Y("y:Q", title="films"))
+    least = round(float(p[rated].min()), 5)
+    ticks = alt.Axis(values=[0.001, least, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5], format=".1~g", grid=True)
+    counts = alt.Axis(values=[0, 1, 2, 5, 10, 20, 50, 100], grid=True)
+    return (
+        lines(rows, "shown if P(R) is below", "films")
+        .mark_line(interpolate="step-before")
+        .encode(
+            alt.X("x:Q", title="shown if P(R) is below", axis=ticks).scale(type="log", domain=[0.001, 0.7], nice=False),
+            alt.Y("y:Q", title="films", axis=counts).scale(type="symlog", constant=1),
+        )
+    )
 
 
 def spam_k(folder: Path) -> alt.HConcatChart:
-    """Log loss on a validation set, and the evidence of the training set, by k."""
+    """Log loss on validation sets, the mean of eight splits, and the evidence of the training sets, by k."""
     texts = pq.read_table(folder / "sms_spam.parquet")
-    order = np.random.default_rng(0).permutation(texts.num_rows)
-    train, validation, _ = (texts.take(part) for part in np.split(order, [3000, 4200]))
+    messages = texts.group_by(["label", "text"], use_threads=False).aggregate([])
+    splits = [tb.split(messages, label="label", seed=seed) for seed in range(8)]
+    family = {"text": tb.Text(variant="presence")}
     ks, loss, evidence = 2.0 ** np.arange(-9, 2.01, 0.5), [], []
     for k in ks:
-        model = tb.fit(
-            train,
-            label="label",
-            families={"text": tb.Text(variant="presence")},
-            smoothing=float(k),
-            column_weights=None,
-        )
-        loss.append(tb.evaluate(model, validation).log_loss)
-        evidence.append(model.log_evidence()["text"] / train.num_rows)
+        models = [
+            tb.fit(train, label="label", families=family, smoothing=float(k), column_weights=None)
+            for train, _, _ in splits
+        ]
+        losses = [tb.evaluate(model, split[1]).log_loss for model, split in zip(models, splits, strict=True)]
+        loss.append(np.mean(losses))
+        evidence.append(np.mean([model.log_evidence()["text"] / splits[0][0].num_rows for model in models]))
     panels = [
         lines(curve(ks, np.array(loss), what="loss"), "k", "log loss, validation set", width=270, height=200),
-        lines(curve(ks, np.array(evidence), what="log"), "k", "log evidence per text", width=270, height=200),
+        lines(curve(ks, np.array(evidence), what="log"), "k", "log evidence per message", width=270, height=200),
     ]
-    panels[0] = panels[0].encode(alt.Y("y:Q", title="log loss, validation set").scale(type="log"))
+    log_scale = alt.Scale(type="log", domain=[0.05, 5], nice=False)
+    panels[0] = panels[0].encode(alt.Y("y:Q", title="log loss, validation sets", scale=log_scale))
     return alt.hconcat(*(panel.encode(by_strength()) for panel in panels))
