@@ -26,6 +26,7 @@ PICTURES = {
     "dice": bells.dice,
     "iris": bells.iris,
     "iris-densities": bells.iris_densities,
+    "discriminant": bells.discriminant,
     "learning-curves": bells.learning_curves,
     "stream": bells.stream,
 }

@@ -114,6 +114,59 @@ def iris() -> alt.LayerChart:
     return (regions + dots + crosses).properties(width=460, height=320)
 
 
+def discriminant() -> alt.HConcatChart:
+    """Height and weight of two classes: the densities and the boundary of naive Bayes, and of a joint Gaussian."""
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 500)
+    height = rng.normal(np.where(sex == "m", 178, 166), 7)
+    weight = 0.9 * height - 90 + np.where(sex == "m", -3, 3) + rng.normal(0, 4, 500)
+    data = {"height": height, "weight": weight, "sex": sex}
+    some = [row | {"what": str(s)} for row, s in zip(curve(height[:80], weight[:80]), sex[:80], strict=True)]
+    color = alt.Color("what:N", scale=SEX, legend=alt.Legend(title=None, orient="top", symbolOpacity=1))
+    x = alt.X("x:Q", title="height (cm)").scale(domain=[145, 200], nice=False)
+    y = alt.Y("y:Q", title="weight (kg)").scale(domain=[40, 90], nice=False)
+    panels = []
+    for title, families in (("naive Bayes", "gaussian"), ("joint Gaussian", JOINT)):
+        model = tb.fit(data, label="sex", families=families, estimate="mle", class_smoothing=0, column_weights=None)
+        people = alt.Chart(alt.Data(values=some)).mark_circle(size=26, opacity=0.55).encode(x, y, color)
+        rounds = alt.Chart(alt.Data(values=ellipses(model))).mark_line(size=2).encode(x, y, color, order="i:Q")
+        border = alt.Chart(alt.Data(values=boundary(model))).mark_line(size=2.5, color="black").encode(x, y)
+        panels.append((people + rounds + border).properties(width=270, height=245, title=title))
+    return alt.hconcat(*panels)
+
+
+JOINT = {("height", "weight"): "joint_gaussian:shared"}
+SEX = alt.Scale(domain=["f", "m"], range=[ORANGE, BLUE])
+
+
+def ellipses(model: tb.Model) -> Rows:
+    """Two standard deviations around the mean of each class: where the log density is 2 below its maximum."""
+    angle = np.linspace(0, 2 * np.pi, 145)
+    step = np.array([np.cos(angle), np.sin(angle)])
+    rows: Rows = []
+    for c, name in enumerate(model.classes):
+        table = [row for column in model.describe().columns.values() for row in column if row["class"] == name]
+        mean = np.array([[row["mean"]] for row in table])
+        top, beside = (
+            model.log_likelihood(dict(zip(("height", "weight"), points, strict=True)))[:, c]
+            for points in (mean, mean + step)
+        )  # a parabola in every direction, so the drop after one step says how far to go
+        points = mean + step * np.sqrt(2 / (top - beside))
+        rows += [row | {"i": i} for i, row in enumerate(curve(points[0], points[1], what=str(name)))]
+    return rows
+
+
+def boundary(model: tb.Model) -> Rows:
+    """Where both classes are equally probable: for each weight the height at which the log odds change their sign."""
+    height = np.linspace(145, 200, 1101)
+    rows: Rows = []
+    for weight in np.linspace(40, 90, 51):
+        log_joint = model.log_joint({"height": height, "weight": np.full(len(height), weight)})
+        for i in np.flatnonzero(np.diff(np.sign(log_joint[:, 1] - log_joint[:, 0]))):
+            rows.append({"x": round(float(height[i]), 2), "y": float(weight)})
+    return rows
+
+
 def learning_curves(repeats: int = 40) -> alt.HConcatChart:
     """Accuracy by rows learned, of naive Bayes and logistic regression: where the assumption holds, and where not."""
     rng, digits = np.random.default_rng(0), load_digits(n_class=9)
