@@ -191,7 +191,8 @@ def did_you_mean(name: Any, names: Iterable[Any], what: str | None = None) -> st
     known = {str(known).lower(): known for known in names}
     near = difflib.get_close_matches(str(name)[:_LONGEST].lower(), known, n=1, cutoff=_NEAR)
     if near:
-        return f"did you mean {str(known[near[0]])!r}?"
+        meant = known[near[0]]
+        return f"did you mean {meant if type(meant) in (bool, int, float) else repr(str(meant))}?"
     return f"the {what} are {shorten(list(known.values()), 200)}" if what and known else None
 
 

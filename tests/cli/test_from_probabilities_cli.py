@@ -41,6 +41,8 @@ def test_toml_and_json_give_the_model_of_the_library(tmp_path):
         ({"yes": {"a": 0.4, "b": 0.4}, "no": {"a": 0.5, "b": 0.5}}, r"P\(x given yes\) to add up to 1"),
         ({"yes": {"a": -0.5, "b": 0.5}, "no": {"a": 0.5, "b": 0.5}}, "from 0 to 1"),
         ({"yes": 1.5, "no": 0.5}, "above 1 is a density"),
+        ({"yes": {"mean": 1.0, "sd": 2.0}, "no": 0.5}, "a density, or its mean and standard deviation"),
+        ({"yes": "normal", "no": 0.5}, "a density, or its mean and standard deviation"),
         ({"yes": "much", "no": 0.5}, "expected probabilities, which are numbers"),
         ({"yes": {"a": float("nan"), "b": 0.5}, "no": 0.5}, "expected"),
     ],

@@ -142,7 +142,7 @@ def test_bad_bases_are_errors():
         ({"base_model": base, "base_strength": 1e18}, ParameterError, "counts stay within 64 bits"),
         ({"base_model": base, "class_prior": {"ham": 1.0}}, ParameterError, "none for 'spam'"),
         (
-            {"base_model": tb.fit({"text": ["a b"] * 9, "sort": ["a"] * 9}, label="sort")},
+            {"base_model": tb.fit({"kind": ["a b"] * 9, "sort": ["a"] * 9}, label="sort", families={"kind": "text"})},
             ParameterError,
             "with the label 'kind'",
         ),

@@ -185,6 +185,7 @@ def test_a_word_that_nobody_has_seen_works_by_its_prior_alone():
     assert likelihood(empty, {"smokes": True}) == pytest.approx([0.1, 0.9])
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # of weights near 0: the data is noise
 def test_sums_stay_those_of_the_data():
     data = table()
     model, plain = fit(data), fit(data, {})
@@ -202,6 +203,7 @@ def test_sums_stay_those_of_the_data():
     assert np.array_equal(model.predict_proba(one)[0], model.predict_proba(part(data, [0, 1]))[1])
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # of weights near 0: the data is noise
 def test_what_is_shown():
     model = fit(table(), column_weights="auto")
     text = str(model.describe())
@@ -270,3 +272,64 @@ def test_the_command(tmp_path):
         assert text in wrong.stderr
     wrong = tally("fit", "d.csv", "--label", "ill", "--priors", "none.json", cwd=tmp_path)
     assert "none.json" in wrong.stderr
+
+
+def test_tables_of_numbers_show_the_posterior_under_a_given_prior():
+    """As `intervals` does, and also of a class without any value."""
+    data = {"h": [1.0, None, 3.0, None], "y": ["a", "b", "a", "b"]}
+    prior = {"h": tb.NormalInverseGamma(5, 2, strength=2, freedom=3)}
+    model = tb.fit(data, label="y", families={"h": "gaussian"}, column_priors=prior, preset="textbook")
+    shown = {row["class"]: row for row in model.describe("h").columns["h"]}
+    estimates = {(row["class"], row["parameter"]): row["estimate"] for row in model.intervals().columns["h"]}
+    assert shown["a"]["mean"] == pytest.approx((2 * 5 + 2 * 2) / 4) == estimates["a", "mean"]
+    assert shown["a"]["sd"] == pytest.approx(estimates["a", "sd"])
+    assert (shown["b"]["mean"], shown["b"]["sd"], shown["b"]["rows"]) == pytest.approx((5, 2, 0))
+    without = tb.fit(data, label="y", families={"h": "gaussian"}, preset="textbook")
+    assert without.describe("h").columns["h"][0]["mean"] == 2
+
+
+def test_a_part_of_the_data_may_lack_a_class_with_a_prior():
+    """With the schema of the whole, so that models of the parts merge; a misspelt class stays an error."""
+    data, priors = table(), {"mail": {"viagra": {"spam": 5}}}
+    whole = tb.fit(data, label="kind", families={"mail": "text"}, column_priors=priors, column_weights=None)
+    parts = [part(data, [i for i, kind in enumerate(data["kind"]) if kind == one]) for one in ("ham", "spam")]
+    options = {"label": "kind", "schema": whole.schema, "column_weights": None}
+    ham, spam = (tb.fit(rows, column_priors=priors, **options) for rows in parts)
+    assert ham.merge(spam).same_counts(whole)
+    assert ham.merge(spam).predict_one({"mail": "viagra"}) == "spam"
+    with pytest.raises(ParameterError, match="did you mean 'ham'"):
+        tb.fit(parts[0], column_priors={"mail": {"viagra": {"hamm": 5}}}, **options)
+
+
+@pytest.mark.parametrize(
+    ("column", "prior", "text"),
+    [
+        ("grade", {("A",): 3}, "values of a column"),
+        ("grade", {None: 3}, "values of a column"),
+        ("size", {"huge": {"ham": 3}}, "in its prior .ordinal:S<M<L"),
+        ("height", tb.Dirichlet({1: 2}), "NormalInverseGamma is the prior of numbers"),
+    ],
+    ids=["a tuple", "none", "outside the order", "categories of numbers"],
+)
+def test_priors_of_values_that_cannot_occur(column, prior, text):
+    data = table() | {"size": ["S", "M", "L"] * 20}
+    families = {"size": "ordinal:S<M<L", "height": "gaussian"}
+    with pytest.raises(ParameterError, match=text):
+        tb.fit(data, label="kind", families=families, column_priors={column: prior})
+
+
+def test_a_prior_of_a_column_with_a_small_weight_is_doubted():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["ham", "spam"], 600)
+    word = np.where(rng.random(600) < 0.75, kind, np.where(kind == "ham", "spam", "ham"))
+    data = {f"copy{i}": word for i in range(4)} | {"kind": kind}  # four times the same evidence
+    options = {"label": "kind", "column_priors": {"copy1": {"viagra": {"spam": 5}}}}
+    with pytest.warns(tb.DataWarning, match="so its prior counts"):
+        model = tb.fit(data, **options)
+    assert [one.column for one in model.doubts if one.kind == "priors"] == ["copy1"]
+    assert not [one for one in tb.fit(data, column_weights=None, **options).doubts if one.kind == "priors"]
+
+
+def test_classes_of_another_type_are_named_as_they_are():
+    with pytest.raises(ParameterError, match="did you mean 0\\?"):
+        tb.fit({"a": ["x", "y"], "y": [0, 1]}, label="y", column_priors={"a": {"x": {"0": 3}}})

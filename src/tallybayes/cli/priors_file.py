@@ -58,9 +58,21 @@ def read_priors(path: str, source: Source, label: str | None) -> dict[str, Any]:
         if not isinstance(columns, Mapping):
             raise ParameterError(f"columns in {path}: a prior for each", got=columns)
         result["column_priors"] = {
-            name: _prior(prior, name, as_label, _converter(source, name)) for name, prior in columns.items()
+            name: _column_prior(prior, name, as_label, _converter(source, name), path)
+            for name, prior in columns.items()
         }
     return result
+
+
+def _column_prior(facts: Any, column: str, as_label: Convert, as_value: Convert, path: str) -> Any:
+    """A prior from its facts; errors name the file and the column."""
+    from tallybayes.errors import ParameterError
+
+    try:
+        return _prior(facts, column, as_label, as_value)
+    except ParameterError as error:
+        expected = f"{error.expected}, in {path}"
+        raise ParameterError(expected, got=error.got, column=column, hint=error.hint) from error
 
 
 def _class_prior(facts: Any, as_label: Convert, path: str) -> Any:

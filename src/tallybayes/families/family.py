@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 
 from tallybayes.arrays.array_types import Integers, Weights
-from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Key, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
 from tallybayes.families.leave_one_out_scores import as_score, never_learned
@@ -160,6 +160,10 @@ class Family(ABC, Generic[TallyT, PriorT]):
     def with_unseen(self, unseen: Unseen) -> Self:
         """The family with a rule for values that were never counted, if it has such an option."""
         return self
+
+    def keys_without_effect(self, keys: Sequence[Key]) -> list[Key]:
+        """Those of some keys that are counted but contribute nothing, such as values outside an order."""
+        return []
 
     def with_prior_moments(self, mean: float, scale: float, strength: float, freedom: float) -> Self | None:
         """The family with a prior whose mean weighs `strength` rows and whose scale weighs `freedom` rows.

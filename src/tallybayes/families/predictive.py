@@ -248,8 +248,8 @@ class Predictive(ABC):
         Its mean minus the score, its variance and its third cumulant, as in `tallybayes.families.credible`.
         """
         column = self.features[0] if self.features else None
-        got = Described(type(self).__name__)
-        raise UnsupportedError("a family with a posterior in closed form", got=got, column=column)
+        got = Described("one without")
+        raise UnsupportedError("a family with credible intervals in closed form", got=got, column=column)
 
     def log_coefficient(self, columns: Sequence[Column]) -> Floats:
         """What `log_prob` leaves out because it is the same for every class, (rows,): of bags the number of orders."""

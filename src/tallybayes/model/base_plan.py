@@ -18,7 +18,7 @@ from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions
 from tallybayes.state.settings import Settings
 from tallybayes.tables.table import Table
 
-__all__ = ["base_state", "base_sums", "columns_in", "options_on"]
+__all__ = ["base_state", "base_sums", "check_base_label", "columns_in", "options_on"]
 
 
 def base_state(options: FitOptions) -> ModelState | None:
@@ -42,6 +42,12 @@ def options_on(base: ModelState, options: FitOptions) -> FitOptions:
     return {**settings, "schema": base.schema, **options}  # type: ignore[typeddict-item]
 
 
+def check_base_label(base: ModelState, label: str | None) -> None:
+    """Raise a ParameterError if a base has a label of another name."""
+    if None not in (label, base.schema.label) and label != base.schema.label:
+        raise ParameterError(f"a base_model with the label {label!r}", got=base.schema.label)
+
+
 def columns_in(schema: Schema, head: Table) -> Schema:
     """The schema of the columns that are in the data, with what is derived from them; an error if there are none.
 
@@ -63,8 +69,6 @@ def columns_in(schema: Schema, head: Table) -> Schema:
 def base_sums(base: ModelState, strength: float, schema: Schema, settings: Settings) -> BaseSums:
     """The sums of a base for a model with this schema; raises an error if they are of another kind."""
     mine, theirs = schema.label_spec, base.schema.label_spec
-    if mine.name is not None and theirs.name is not None and mine.name != theirs.name:
-        raise ParameterError(f"a base_model with the label {mine.name!r}", got=theirs.name)
     if mine.bins != theirs.bins:
         raise ParameterError("the same bins of the label as in the base_model", got=Described("others"))
     for name, family in base.families.items():

@@ -18,8 +18,9 @@ from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.columns.schema import Schema
-from tallybayes.doubts import Doubt, collect_doubts, tell_doubts, tell_together
+from tallybayes.doubts import Doubt, collect_doubts, doubt, tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
+from tallybayes.formatting import number
 from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.joint_columns import doubt_incomplete_rows
@@ -49,6 +50,8 @@ __all__ = [
     "with_text_selection",
     "without_group",
 ]
+
+_SMALL_WEIGHT = 0.5  # of a column whose prior then changes an answer less than half as much as its rows would
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 
@@ -143,12 +146,25 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
     source: whose first rows show the values of a label that is missing.
     """
     label = plan.counting.label
-    check_value(model, label, source)
+    check_value(model, label, source, is_part=plan.is_part)
     doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)
-    return _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
+    result = _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
+    _doubt_small_priors(result)
+    return result
+
+
+def _doubt_small_priors(model: Model) -> None:
+    """Say which columns with a prior that favours classes count much less than it says, because of column weights."""
+    priors = model.settings.column_priors or {} if model.column_weights.fitted_on else {}
+    for name in (name for name, prior in priors.items() if prior.labels):
+        weight = float(model.column_weights.table([name], model.classes).max(initial=0.0))
+        if weight < _SMALL_WEIGHT:
+            hint = "column_weights=None (--column-weights none) counts columns and priors in full"
+            text = f"its column weight is {number(weight, 2)}, so its prior counts {number(weight, 2)} times"
+            doubt("priors", text, column=name, hint=hint)
 
 
 def _with_base_weights(model: Model, plan: Plan) -> Model:
@@ -171,11 +187,15 @@ def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:
     schema.doubts = tuple(dict.fromkeys([*schema.doubts, *doubts]))
 
 
-def check_value(model: Model, label: Any, source: Source) -> None:
-    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight or prior has none."""
+def check_value(model: Model, label: Any, source: Source, *, is_part: bool = False) -> None:
+    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight or prior has none.
+
+    is_part: the data may lack classes that have a prior.
+    """
     _check_class_weight(model)
     if model.classes:
-        check_labels(model.settings.column_priors or {}, model.settings.class_prior, model.classes)
+        priors = model.settings.column_priors or {}
+        check_labels(priors, model.settings.class_prior, model.classes, is_part=is_part)
     if model.classes != [False]:
         return
     head = source.head()

@@ -28,7 +28,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import tell_doubts, tell_together
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import Family, FullJoint, OneDependence
-from tallybayes.model.base_plan import base_state, base_sums, columns_in, options_on
+from tallybayes.model.base_plan import base_state, base_sums, check_base_label, columns_in, options_on
 from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.joint_columns import (
     CELL_KINDS,
@@ -71,6 +71,7 @@ class Plan:
     no_label: the words that are read as a missing label, with how many of the first rows have them.
     likely_group: the column that the rows seem to be grouped by, if no groups are given.
     base: the sums that the model begins with; base_settings: of that model.
+    is_part: a schema was given, so that the data may be a part that lacks some classes.
     """
 
     counting: CountingPlan
@@ -79,6 +80,7 @@ class Plan:
     likely_group: GroupColumn | None = None
     base: BaseSums | None = None
     base_settings: Settings | None = None
+    is_part: bool = False
 
     @classmethod
     def of(cls, source: Source, label: Any, options: FitOptions, *, sample_weight: Any = None) -> Plan:
@@ -117,6 +119,8 @@ class Plan:
         label_name = label_column(label, source.head().columns)[0]
         about = (one for one in source.head().doubts if one.column not in settled)
         tell_doubts(one for one in about if one.column != label_name or one.kind not in of_label)
+        if base is not None:
+            check_base_label(base, label if isinstance(label, str) else None)
         if base is not None and known is base.schema:
             columns["schema"] = columns_in(known, source.head())
         specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
@@ -144,11 +148,11 @@ class Plan:
         no_label = words_for_no_label(source.head(), label)
         counting = CountingPlan(schema, settings, label, sample_weight)
         if base is None:
-            return cls(counting, weights, no_label, likely)
+            return cls(counting, weights, no_label, likely, is_part=known is not None)
         sums = base_sums(base, strength, schema, settings)
         begins = ModelState(schema, settings, sums.statistics)  # labels and keys are read as those of the base
         counting = CountingPlan.of(begins, label, sample_weight, learns=True)
-        return cls(counting, weights, no_label, likely, sums, base.settings)
+        return cls(counting, weights, no_label, likely, sums, base.settings, is_part=True)
 
     @property
     def schema(self) -> Schema:

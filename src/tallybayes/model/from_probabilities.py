@@ -59,6 +59,12 @@ def from_probabilities(
     return Model(ModelState(Schema(label, specs), settings, given=given))
 
 
+_NO_DENSITY = (
+    "a column has a table of P(value) for each class, or P(true); a density, or its mean and standard deviation,"
+    " cannot be given: give the probabilities of intervals of values"
+)
+
+
 def _check_probabilities(p: Floats, what: str, column: str) -> None:
     """Raise a ParameterError unless the probabilities of all values of a column are at most 1 and add up to 1."""
     if (greatest := p.max(initial=0.0)) > 1 + _TOLERANCE:
@@ -78,14 +84,14 @@ def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -
     for table in by_class.values():
         for p in table.values() if isinstance(table, Mapping) else (table,):
             if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
-                raise ParameterError("probabilities, which are numbers", got=p, column=name)
+                raise ParameterError("probabilities, which are numbers", got=p, column=name, hint=_NO_DENSITY)
     full = {
         c: dict(table) if isinstance(table, Mapping) else {False: 1 - table, True: table}
         for c, table in by_class.items()
     }
     values = sort_keys({value for table in full.values() for value in table})
     if len({rough_kind(value) for value in values}) > 1:
-        raise ParameterError("values of one type", got=values, column=name)
+        raise ParameterError("values of one type", got=values, column=name, hint=_NO_DENSITY)
     p = np.array([[full[c].get(value, 0.0) for c in classes] for value in values], np.float64)
     for code, label in enumerate(classes):
         _check_probabilities(p[:, code], f"P({name} given {label})", name)

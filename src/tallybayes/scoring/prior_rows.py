@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
-from tallybayes.arrays.column import Bag, Column
+from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean
@@ -77,6 +77,8 @@ def check_priors(settings: Settings, schema: Schema, keys: Mapping[str, Any]) ->
     for name, prior in (settings.column_priors or {}).items():
         if name not in schema.families:
             hint = did_you_mean(name, schema.families, "columns")
+            if name in schema.columns:
+                hint = f"{name!r} is not used: {schema.columns[name].reason}"
             raise ParameterError("column_priors of columns that are used", got=name, hint=hint)
         _checked_values(prior, name, schema, keys.get(name))
 
@@ -91,8 +93,11 @@ def _checked_values(prior: ColumnPrior, name: str, schema: Schema, key: Any) -> 
         raise ParameterError(expected, got=error.got, column=name) from error
     if (missing := np.flatnonzero(is_missing(column))).size:
         raise ParameterError("values of the column in its prior", got=prior.values[int(missing[0])], column=name)
+    family = schema.families[name]
+    if isinstance(column, Codes) and (without_effect := family.keys_without_effect(list(column.keys))):
+        raise ParameterError(f"values of the column in its prior ({family})", got=without_effect[0], column=name)
     if isinstance(column, Bag) and (empty := np.flatnonzero(np.diff(column.indptr) == 0)).size:
-        hint = "the column reads texts in such a way that this one has no words"
+        hint = "the column reads texts in such a way that this one has no words, or none of its vocabulary"
         raise ParameterError("pseudo-counts of words", got=prior.values[int(empty[0])], column=name, hint=hint)
     return column
 

@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
-from tallybayes.arrays.column import Bag, Codes, Flags
+from tallybayes.arrays.column import Bag, Codes, Flags, Reals
+from tallybayes.doubts import as_family
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.family import Family
-from tallybayes.formatting import number, shown
+from tallybayes.formatting import number, rows_of, shown
 
 __all__ = [
     "Beta",
@@ -50,7 +51,15 @@ def _positive(what: str, value: Any, least: float = _LEAST, most: float = _MOST)
 def _counts(what: str, counts: Any) -> dict[Any, float]:
     if not isinstance(counts, Mapping) or not counts:
         raise ParameterError(f"{what}: a pseudo-count for each value, such as {{'yes': 1, 'no': 2}}", got=counts)
+    _check_values(what, counts)
     return {value: _positive(f"{what}: the pseudo-count of {shown(value)}", count) for value, count in counts.items()}
+
+
+def _check_values(what: str, counts: Mapping[Any, Any]) -> None:
+    """Raise a ParameterError for a value that no cell of a table can have."""
+    for value in counts:
+        if value is None or isinstance(value, tuple | frozenset | bytes):
+            raise ParameterError(f"{what}: values of a column, such as 'yes' or 3", got=value)
 
 
 class ColumnPrior:
@@ -80,6 +89,8 @@ class ColumnPrior:
         if not family.takes_smoothing or family.column not in (Codes, Flags):
             expected = f"{self} for a column of categories or booleans"
             hint = f'column_priors={{"{name}": {{"a value": 5}}}} adds pseudo-counts to tokens and tags'
+            if family.column is Reals:
+                hint = f"tb.NormalInverseGamma is the prior of numbers; {as_family(name, 'categorical')} counts values"
             raise ParameterError(expected, got=family.display_name(), column=name, hint=hint)
 
     def of_family(self, family: Family) -> Family:
@@ -123,7 +134,7 @@ class Beta(ColumnPrior):
     def check_family(self, name: str, family: Family) -> None:
         """Only for booleans."""
         if family.column is not Flags:
-            hint = "tb.Dirichlet has a pseudo-count for each category"
+            hint = "tb.Dirichlet has a pseudo-count for each category" if family.column is Codes else None
             raise ParameterError(f"{self} for a column of booleans", got=family.display_name(), column=name, hint=hint)
 
     def __str__(self) -> str:
@@ -234,6 +245,7 @@ class PseudoCounts(ColumnPrior):
     def __post_init__(self) -> None:
         if not isinstance(self.counts, Mapping) or not self.counts:
             raise ParameterError("pseudo-counts: a number for each value, or numbers by class", got=self.counts)
+        _check_values("pseudo-counts", self.counts)
         kept: dict[Any, Any] = {
             value: _counts(f"pseudo-counts of {shown(value)}", part)
             if isinstance(part, Mapping)
@@ -309,8 +321,8 @@ class NormalInverseGamma(ColumnPrior):
         return family.with_prior_moments(self.mean, self.scale, self.strength, self.freedom) or family
 
     def __str__(self) -> str:
-        weights = f"as {number(self.strength)} rows, scale as {number(self.freedom)}"
-        return f"normal-inverse-gamma: mean {number(self.mean)} {weights}, scale {number(self.scale)}"
+        mean = f"mean {number(self.mean)} as {rows_of(self.strength)}"
+        return f"normal-inverse-gamma: {mean}, scale {number(self.scale)} as {rows_of(self.freedom)}"
 
 
 def column_prior(value: Any) -> ColumnPrior:
@@ -328,15 +340,22 @@ def column_prior(value: Any) -> ColumnPrior:
     return ByClass(dict(value))
 
 
-def check_labels(priors: Mapping[str, ColumnPrior], class_prior: Any, classes: Iterable[Any]) -> None:
-    """Raise a ParameterError for a prior of a class that the data does not have."""
+def check_labels(
+    priors: Mapping[str, ColumnPrior], class_prior: Any, classes: Iterable[Any], *, is_part: bool = False
+) -> None:
+    """Raise a ParameterError for a prior of a class that the data does not have.
+
+    is_part: the data may lack classes that other parts have, so that only a name that is near another one is refused.
+    """
     known = list(classes)
     labels: list[tuple[Any, str | None]]
     labels = [(label, name) for name, prior in priors.items() for label in prior.labels]
     labels += [(label, None) for label in class_prior.counts] if isinstance(class_prior, Dirichlet) else []
     for label, name in labels:
         if label not in known:
-            hint = did_you_mean(label, known, "classes")
+            hint = did_you_mean(label, known, None if is_part else "classes")
+            if is_part and hint is None:
+                continue
             raise ParameterError("priors for classes of the data", got=label, column=name, hint=hint)
 
 

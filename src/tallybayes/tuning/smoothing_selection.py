@@ -140,7 +140,7 @@ def by_validation(
     families = train.schema.families
     initial = {name: empty.settings.smoothing_of(name) for name in families}
     names = [name for name, family in families.items() if family.takes_smoothing]
-    ks = grid(strengths)
+    ks = grid(strengths) if names else []
     smoothings = [empty.settings.smoothing, *({**initial, **dict.fromkeys(names, k)} for k in ks)]
     found = list[Evaluation]()
     for i, smoothing in enumerate(smoothings):

@@ -152,6 +152,11 @@ class Ordinal(Family[Counts, HistogramPrior]):
         low, *_, high = self.order or ("", "")
         return str(self) if len(self.order) <= _SHOWN else f"{self.name}:{low}<{self.order[1]}<...<{high}"
 
+    def keys_without_effect(self, keys: Sequence[Key]) -> list[Key]:
+        """Values outside the order."""
+        ranks = ValueOrder.of(self.order).of_keys(keys)
+        return [key for key, rank in zip(keys, ranks.tolist(), strict=True) if math.isnan(rank)]
+
     def __str__(self) -> str:
         if not self.order:
             return self.name

@@ -162,7 +162,10 @@ class Gaussian(Family[Sums, GaussianPrior]):
     def _student(self, tally: Sums, units: np.ndarray, tables: Floats, share: float) -> GaussianPredictive:
         n, _, _, _, mean, low, inverse, half, log_constant = tables
         parameters = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
-        return GaussianPredictive(tally.features, tally.n_classes, units, *parameters, shared=self.shared)
+        shown = bool(self.scale)
+        return GaussianPredictive(
+            tally.features, tally.n_classes, units, *parameters, shared=self.shared, shows_posterior=shown
+        )
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""

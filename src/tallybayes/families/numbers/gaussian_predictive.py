@@ -124,6 +124,7 @@ class GaussianPredictive(ArrayPredictive):
     prior_kappa: float | None = None  # the weight of the prior behind the mean; None without a posterior
     share: float = 1.0  # of the rows of a class that count: 0 if smoothing is infinitely strong
     shared: bool = False  # whether all classes have one variance
+    shows_posterior: bool = False  # whether tables show posterior means, because a prior was given
 
     @classmethod
     def normal(
@@ -239,8 +240,11 @@ class GaussianPredictive(ArrayPredictive):
         return "of the logarithm" if self.log else ""
 
     def table(self) -> list[dict[str, Any]]:
-        """Mean and standard deviation of the data, and the rows behind them."""
+        """Mean and standard deviation of the data, or with a given prior their posterior means, and the rows."""
         mean, _, variance = self.moments
+        if self.shows_posterior:
+            _, nu, spread = self._posterior()
+            mean, variance = self.mean + self.mean_low, spread / nu
         with np.errstate(over="ignore"):
             mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
         return parameter_rows(self.features, {"mean": mean, "sd": sd, "rows": self.n})
