@@ -70,9 +70,9 @@ def three_estimates() -> alt.LayerChart:
         return model.describe().columns["heads"][0]["P(yes)"]
 
     marks = {
-        "most likely, 1": estimate(estimate="mle"),
-        "most probable, 4/5": estimate(smoothing=1),
-        "mean, 5/7": estimate(smoothing=2),
+        "MLE, 1": estimate(estimate="mle"),
+        "MAP, 4/5": estimate(smoothing=1),
+        "mean (Bayes), 5/7": estimate(smoothing=2),
     }
     rows = [{"x": x, "y": y, "what": what} for what, x in marks.items() for y in (0.0, 2.6)]
     density = at(curve(pi, posterior.pdf(pi)), "line", size=2)
@@ -140,7 +140,7 @@ def symptoms() -> alt.LayerChart:
     shades = alt.Scale(domain=LEVELS, range=["#ffffff", "#eaf0f6", "#c3d4e6", "#8fb1d3", "#4c78a8"])
     chart = alt.Chart(alt.Data(values=rows)).encode(
         alt.X("illness:N", sort=ILLNESSES, title=None).axis(orient="top", labelAngle=0),
-        alt.Y("symptom:N", sort=list(SYMPTOMS), title=None),
+        alt.Y("symptom:N", sort=list(SYMPTOMS), title=None).axis(labelLimit=0, minExtent=125),
     )
     cells = chart.mark_rect(stroke="white").encode(alt.Color("level:N", scale=shades, legend=None))
     dark = alt.condition("datum.level == 'common'", alt.value("white"), alt.value("#333"))
