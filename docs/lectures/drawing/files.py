@@ -5,6 +5,7 @@ from pathlib import Path
 
 import altair as alt
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tallybayes as tb
@@ -73,13 +74,15 @@ def spam_k(folder: Path) -> alt.HConcatChart:
     """Log loss on validation sets, the mean of eight splits, and the evidence of the training sets, by k."""
     texts = pq.read_table(folder / "sms_spam.parquet")
     messages = texts.group_by(["label", "text"], use_threads=False).aggregate([])
-    splits = [tb.split(messages, label="label", seed=seed) for seed in range(8)]
+    train, validation, _ = tb.split(messages, label="label", parts=(60, 20, 20), seed=0)
+    rest = pa.concat_tables([train, validation])
+    splits = [tb.split(rest, label="label", parts=(75, 25), seed=seed) for seed in range(8)]
     family = {"text": tb.Text(variant="presence")}
     ks, loss, evidence = 2.0 ** np.arange(-9, 2.01, 0.5), [], []
     for k in ks:
         models = [
             tb.fit(train, label="label", families=family, smoothing=float(k), column_weights=None)
-            for train, _, _ in splits
+            for train, _ in splits
         ]
         losses = [tb.evaluate(model, split[1]).log_loss for model, split in zip(models, splits, strict=True)]
         loss.append(np.mean(losses))
