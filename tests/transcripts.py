@@ -17,7 +17,7 @@ from pathlib import Path
 from tallybayes.state.options import OPTIONS
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("lectures/*.md"))]
 _TABLE = re.compile(r"(<!-- options of fit -->\n).*?(<!-- end -->)", re.DOTALL)
 _FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

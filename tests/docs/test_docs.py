@@ -113,7 +113,7 @@ def test_the_first_thing_in_the_readme_is_two_commands():
     assert text.index("make demo") < text.index("make test") < text.index("## ")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_transcripts_are_what_is_printed(document):
     text = document.read_text()
     assert rewritten(text) == text

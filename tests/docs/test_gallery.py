@@ -205,6 +205,29 @@ def test_the_borders_of_iris_are_where_the_classes_are_equally_likely(pictures):
     assert sorted((m["x"], m["y"]) for m in means) == [(5.006, 3.428), (5.936, 2.77), (6.588, 2.974)]
 
 
+def test_the_boundaries_of_discriminant_analysis_are_where_both_classes_are_equally_probable(pictures):
+    """By SciPy, from the people of the picture; the ellipses are two standard deviations from the mean."""
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 500)
+    height = rng.normal(np.where(sex == "m", 178, 166), 7)
+    weight = 0.9 * height - 90 + np.where(sex == "m", -3, 3) + rng.normal(0, 4, 500)
+    people = {name: np.stack([height, weight])[:, sex == name] for name in "fm"}
+    pooled = sum(np.cov(some, bias=True) * some.shape[1] for some in people.values()) / 500
+    chart = pictures.PICTURES["discriminant"]()
+    for panel, is_joint in zip(chart.hconcat, (False, True), strict=True):
+        _, rounds, border = layers(panel)
+        matrices = {name: pooled if is_joint else np.diag(some.var(axis=1)) for name, some in people.items()}
+        bells = {n: stats.multivariate_normal(people[n].mean(axis=1), matrices[n]) for n in "fm"}
+        log_prior = {name: math.log(some.shape[1] / 500) for name, some in people.items()}
+        points_of_border = [[row["x"], row["y"]] for row in border]
+        odds = [log_prior[name] + bells[name].logpdf(points_of_border) for name in "fm"]
+        assert len(border) > 20
+        assert np.allclose(odds[0], odds[1], atol=0.05)  # heights are 0.05 cm apart
+        for name in "fm":
+            away = np.array([[row["x"], row["y"]] for row in rounds if row["what"] == name]) - bells[name].mean
+            assert np.einsum("ri,ij,rj->r", away, np.linalg.inv(matrices[name]), away) == pytest.approx(4, rel=0.01)
+
+
 def test_learning_curves_cross_where_the_assumption_is_wrong(pictures):
     holds, digits = layers(pictures.bells.learning_curves(repeats=10))
     naive, logistic = (points(holds, what=what)[1] for what in ("naive Bayes", "logistic regression"))
