@@ -71,6 +71,18 @@ def test_bins_have_the_same_number_of_integers_and_skewed_columns_a_logarithmic_
     assert column_chart(one).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"] == "symlog"
 
 
+def test_years_at_an_axis_have_no_separator_of_thousands():
+    rng = np.random.default_rng(0)
+    data = {"year": rng.integers(1990, 2024, 300), "population": rng.integers(1, 9, 300) * 10_000, "y": [0, 1, 2] * 100}
+    for families in (None, {"year": "gaussian", "population": "gaussian"}):
+        model = tb.fit(data, label="y", families=families, column_weights=None)
+        axes = [
+            column_chart(column_chart_data(model, name)).to_dict()["layer"][0]["encoding"]["x"]["axis"]
+            for name in ("year", "population")
+        ]
+        assert [axis.get("format") for axis in axes] == ["f", None]
+
+
 def test_counts_booleans_categories_and_words_have_their_kinds_of_charts():
     rows = {
         "n": [1, 2, 3, 9] * 6,

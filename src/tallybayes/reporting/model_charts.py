@@ -21,6 +21,7 @@ from tallybayes.reporting.column_chart_data import ColumnChartData
 __all__ = ["boundary", "class_prior", "column_chart", "evidence", "importance"]
 
 _FOR, _AGAINST = PALETTE[:2]
+_GROUPED = 10_000  # from which numbers at an axis have separators of thousands
 
 
 @draws
@@ -81,7 +82,7 @@ def _steps(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
         closed.append({**last, "x": last["x2"]})
     scale = alt.Scale(zero=False, nice=False)
     whole = all((row["x"] - 0.5).is_integer() for row in chart.rows)  # bins around integers
-    axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
+    axis = alt.Axis(tickMinStep=1, **_number_format(chart)) if whole else alt.Axis(**_number_format(chart))
     if chart.constant is not None:
         scale = alt.Scale(type="symlog", constant=chart.constant, zero=False, nice=False)
         axis = alt.Axis(values=list(chart.ticks), format=",.6~g")
@@ -95,6 +96,11 @@ def _steps(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
         ],
     )
     return filled_lines(base, chart.classes, every, "step-after")
+
+
+def _number_format(chart: ColumnChartData) -> dict[str, str]:
+    """The format of numbers at an axis: without separators of thousands if all are below 10,000, as years are."""
+    return {"format": "f"} if all(abs(row["x"]) < _GROUPED for row in chart.rows) else {}
 
 
 def _date_axis(chart: ColumnChartData) -> Any:
@@ -116,7 +122,9 @@ def _curve(chart: ColumnChartData, every: Sequence[str] | None) -> Chart:
     base = alt.Chart(inline_data(chart.rows)).encode(
         x=_date_axis(chart)
         if chart.is_date
-        else alt.X("x:Q", title=chart.column, scale=alt.Scale(zero=False, nice=False)),
+        else alt.X(
+            "x:Q", title=chart.column, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(**_number_format(chart))
+        ),
         y=alt.Y("p:Q", title=chart.what, stack=None),
         tooltip=[
             "class:N",
