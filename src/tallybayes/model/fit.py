@@ -37,10 +37,12 @@ from tallybayes.weights.weight_selection import select_weights
 
 __all__ = [
     "apply_counted",
+    "check_learned",
     "check_value",
     "finish_fit",
     "fit",
     "keep_doubts",
+    "keep_told",
     "learn_and_sample",
     "rereads",
     "sample_for",
@@ -142,13 +144,18 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
 
     source: whose first rows show the values of a label that is missing.
     """
+    check_learned(model, plan, change, source)
+    return _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
+
+
+def check_learned(model: Model, plan: Plan, change: Change, source: Source) -> None:
+    """Check the rows that a model has learned, all of the data: raise an error for its label, say what is doubtful."""
     label = plan.counting.label
     check_value(model, label, source)
     doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)
-    return _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
 
 
 def _with_base_weights(model: Model, plan: Plan) -> Model:
@@ -163,6 +170,19 @@ def _with_base_weights(model: Model, plan: Plan) -> Model:
         corrections = fitted.token_corrections.only(families, model.classes)
         model._current.set(token_corrections=replace(corrections, model_rows=rows))
     return model
+
+
+def keep_told(work: Work) -> Work:
+    """A decorator of a function whose result has a model: that keeps what was doubtful, told together at the end."""
+
+    @functools.wraps(work)
+    def run(*arguments: Any, **options: Any) -> Any:
+        with tell_together() as doubts:
+            result = work(*arguments, **options)
+            keep_doubts(result.model, doubts)
+        return result
+
+    return run  # type: ignore[return-value]
 
 
 def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:
