@@ -159,3 +159,17 @@ def test_a_class_of_a_single_row_among_large_ones_is_said(tmp_path):
     assert text == "the class '7' has a single row, every other at least 30"
     assert doubts_of(write(tmp_path / "b.csv", ["x,y", *rows, "3,r", "3,r"])) == []
     assert doubts_of(write(tmp_path / "c.csv", ["x,y", *rows[:30], "3,r"])) == []
+
+
+def test_what_is_typed_against_missing_words_reads_them_as_values(tmp_path):
+    """Cartoons whose gender is mostly NA, and films whose rating often is."""
+    lines = [f"{i % 7},{['NA', 'PG', 'R'][i % 3]},{'m' if i % 9 else 'f'}" for i in range(180)]
+    path = write(tmp_path / "films.csv", ["x,rating,y", *(line.replace(",m", ",NA") for line in lines)])
+    with pytest.warns(DataWarning, match=r"words that were read as a missing label: 'NA' \(160\)"):
+        hints = [doubt.hint for doubt in tb.fit(path, label="y", column_weights=None).doubts if "NA" in doubt.text]
+    assert len(hints) == 2
+    assert all(hint.startswith('missing_only=[""] (--missing-only "") reads all such words') for hint in hints)
+    model = tb.fit(tb.read(path, missing_only=[""]), label="y", column_weights=None)
+    assert model.class_counts == {"NA": 160, "f": 20}
+    assert "NA" in str(model.describe("rating"))
+    assert model.doubts == ()

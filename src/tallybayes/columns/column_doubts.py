@@ -49,7 +49,7 @@ _LARGE = 8  # bytes of integers that may be too large for a double
 _FIRST = 10
 _LEAST_DATES = 5  # different values
 _FIRST_DATE, _LAST_DATE = 19000101, 21001231
-_ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
+_ONLY = 'missing_only=[""] (--missing-only "") reads all such words as values; a word in place of "" stays missing'
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
