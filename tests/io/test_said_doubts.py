@@ -3,10 +3,11 @@
 import json
 import warnings
 
+import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import DataError, DataWarning
+from tallybayes.errors import DataError, DataWarning, ParameterError
 
 
 def write(path, lines):
@@ -126,7 +127,7 @@ def test_the_hint_about_a_repeated_header_leaves_it_out(tmp_path):
     with pytest.warns(DataWarning):
         model = tb.fit(path, label="the label")
     (doubt,) = (one for one in model.doubts if "header" in one.text)
-    assert doubt.hint == """missing=["the label"] (--missing 'the label') leaves them out"""
+    assert doubt.hint.startswith("""missing=["the label"] (--missing 'the label') leaves them out; from a table""")
     with pytest.warns(DataWarning):
         model = tb.fit(tb.read(path, missing=["the label"]), label="the label")
     assert list(model.classes) == ["a", "b"]
@@ -173,3 +174,42 @@ def test_what_is_typed_against_missing_words_reads_them_as_values(tmp_path):
     assert model.class_counts == {"NA": 160, "f": 20}
     assert "NA" in str(model.describe("rating"))
     assert model.doubts == ()
+
+
+@pytest.mark.parametrize("verb", [tb.fit, tb.tune, tb.cross_validate, tb.prequential])
+@pytest.mark.parametrize("options", [{"missing_only": ["NA"]}, {"skip_lines": 3}, {"decimal": ","}])
+def test_options_of_reading_given_to_a_verb_name_the_function_that_takes_them(tmp_path, verb, options):
+    path = write(tmp_path / "a.csv", ["x,y", *(f"{i % 7},{'ab'[i % 2]}" for i in range(60))])
+    (name,) = options
+    with pytest.raises(ParameterError, match=rf"hint: it is an option of reading: give tb.read\(path, {name}=...\)"):
+        verb(path, label="y", **options)
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", "jsonl"])
+def test_the_hint_about_a_decimal_sign_works_for_data_with_types(tmp_path, kind):
+    data = pd.DataFrame({"p": ["5,201", "865", "4,100", "912"] * 10, "y": ["a", "b"] * 19 + ["b", "a"]})
+    given = data if kind == "frame" else str(tmp_path / f"a.{kind}")
+    if kind == "parquet":
+        data.to_parquet(given)
+    elif kind == "jsonl":
+        data.to_json(given, orient="records", lines=True)
+    with pytest.warns(DataWarning, match="'5,201' was read as 5201") as found:
+        tb.fit(given, label="y", column_weights=None)
+    assert 'hint: decimal="," (--decimal ,) reads 5.201' in str(found[0].message)
+    model = tb.fit(tb.read(given, decimal=","), label="y", column_weights=None)
+    assert model.doubts == ()
+    assert model.predict(data[:4]).tolist() == model.predict([{"p": p} for p in (5.201, 865, 4.1, 912)]).tolist()
+    assert model.schema.columns["p"].reader.format.decimal == ","
+
+
+def test_words_for_missing_values_are_refused_for_a_table_in_memory_with_a_way_out():
+    with pytest.raises(ParameterError, match=r"for missing words, give None"):
+        tb.read({"x": ["NA"]}, missing=["NA"])
+
+
+def test_the_hint_about_a_factor_can_be_typed_in_a_shell(tmp_path):
+    path = write(tmp_path / "a.csv", ["x,y", *(f"{10 + i % 17},{'ab'[i % 2]}" for i in range(200)), "12 k,a"])
+    with pytest.warns(DataWarning, match="only 1 of 201 cells has a factor: '12 k' was read as 12000"):
+        (doubt,) = tb.fit(path, label="y", column_weights=None).doubts
+    assert doubt.hint.startswith("missing=['12 k'] (--missing '12 k') treats it as missing")
+    assert tb.fit(tb.read(path, missing=["12 k"]), label="y", column_weights=None).doubts == ()

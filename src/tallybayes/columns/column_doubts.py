@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -91,7 +92,8 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
             texts = word_counts(combine_chunks(table.columns[name]))
             if not are_plus_and_minus(texts):
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
-                hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
+                sign = values[name][0]
+                hint = f'missing=["{sign}"] (--missing {shlex.quote(sign)}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
