@@ -1,13 +1,13 @@
 """A last row that is no row of the data but its totals, as spreadsheets have it: noticed, and said.
 
 It is one whose first cell says so ("Total", "Gesamt") beside numbers and empty cells, or whose numbers are the sums of
-their columns.
+their columns. Below it there may be empty rows and notes, which have a single cell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from tallybayes.cells.arrow import as_doubles, combine_chunks, strings, to_numpy
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.doubts import Doubt
 
-__all__ = ["are_sums", "totals_doubt"]
+__all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_doubt"]
+
+LAST_ROWS = 6  # among which the totals are looked for
 
 _WORDS = (
     "total|totals|grand total|sub-?total|overall total|sum|sums|gesamt|gesamtsumme|summe|insgesamt|total général|"
@@ -49,6 +51,16 @@ def totals_doubt(cells: Mapping[str, str | None], where: str, *, are_sums: bool 
         hint = f"comment={first!r} (--comment {_shell(first)}) leaves out the lines that begin with it"
     why = repr(first) if is_said else "the sums of the columns"
     return Doubt("rows", f"{where} seems to hold totals ({why}), and was read like any other", hint=hint)
+
+
+def count_notes(rows: Sequence[Sequence[str | None]]) -> int:
+    """How many rows at the end are empty or have a single cell, such as a source; 0 if all are like that.
+
+    >>> count_notes([("Ulm", "3"), ("Total", "3"), ("", None), ("Source: bureau", "")])
+    2
+    """
+    n_cells = [sum(bool(cell and cell.strip()) for cell in row) for row in reversed(rows)]
+    return next((i for i, n in enumerate(n_cells) if n > 1), 0)
 
 
 def _are_numbers(cells: list[str]) -> bool:
