@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import tallybayes as tb
 from command_line import fine, tally
 
 
@@ -93,3 +94,19 @@ def test_a_report_on_rows_without_a_label_is_refused_under_strict(log):
     fine("report", "log.tally", "new.csv", "--missing-only", "n/a", cwd=log)
     page = (log / "report.html").read_text()
     assert page.index("Please check") < page.index("80 of 200 rows have no label") < page.index("accuracy")
+
+
+def test_rows_that_were_skipped_are_on_the_list(log):
+    rows = (log / "log.csv").read_text().replace("\n7,", "\n7,one cell too many,")
+    (log / "bad.csv").write_text(rows)
+    settled = ["--ignore", "x", "--missing-only", "NA"]
+    for verb in ("fit", "tune", "evaluate"):
+        done = tally(verb, "bad.csv", "--label", "y", *settled, "--skip-bad", "--strict", cwd=log)
+        assert done.returncode == 1
+        assert "1 row could not be read and was skipped" in done.stderr
+    fine("fit", "bad.csv", "--label", "y", *settled, "--skip-bad", "-o", "m.tally", cwd=log)
+    for verb in ("evaluate", "report"):
+        done = tally(verb, "m.tally", "bad.csv", "--skip-bad", "--strict", cwd=log)
+        assert done.returncode == 1
+        assert "1 row could not be read and was skipped" in done.stderr
+    assert tb.load(log / "m.tally").doubts[0].text == "1 row could not be read and was skipped"

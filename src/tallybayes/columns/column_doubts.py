@@ -27,9 +27,11 @@ from tallybayes.doubts import as_family, doubt, tell_doubts
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed
 from tallybayes.tables.raw_values import is_missing, is_number
+from tallybayes.tables.source import BadRows
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
+    "doubt_bad_rows",
     "doubt_exclusions",
     "doubt_labels",
     "doubt_large_integers",
@@ -132,6 +134,14 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
         return
     shown = ", ".join(f"{word!r} ({n:,})" for word, n in list(words.items())[:_LISTED])
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
+
+
+def doubt_bad_rows(bad: BadRows | None) -> None:
+    """Say that rows were skipped because they could not be read, as the user had asked for."""
+    if bad is not None and bad.count:
+        text = "1 row could not be read and was skipped" if bad.count == 1 else ""
+        text = text or f"{bad.count:,} rows could not be read and were skipped"
+        doubt("rows", text, hint="without skip_bad=True (--skip-bad) the first of them is an error, with its place")
 
 
 def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:

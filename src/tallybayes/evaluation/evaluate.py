@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.column_doubts import doubt_labels, words_for_no_label
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels, words_for_no_label
 from tallybayes.columns.label import Labels
 from tallybayes.doubts import collect_doubts, doubt, tell_together
 from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, did_you_mean, shorten, warn
@@ -98,6 +98,7 @@ def evaluate(
     evaluation.bad = 0 if source.bad is None else source.bad.count
     evaluation.grouped = rows.evaluate_likely_groups(evaluation)
     doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
+    doubt_bad_rows(source.bad)
     return finish_evaluation(evaluation, snapshot, label, positive)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.column_doubts import doubt_labels
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.columns.schema import Schema
@@ -153,6 +153,7 @@ def check_learned(model: Model, plan: Plan, change: Change, source: Source) -> N
     label = plan.counting.label
     check_value(model, label, source)
     doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    doubt_bad_rows(source.bad)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.columns.column_doubts import doubt_labels, words_for_no_label
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels, words_for_no_label
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
@@ -163,6 +163,7 @@ def collect(
     evaluation = collected.evaluation
     evaluation.bad = 0 if source.bad is None else source.bad.count
     doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
+    doubt_bad_rows(source.bad)
     if not collected.evaluation.n_rows:
         raise DataError("rows with a label", got=0)
     collected.group = snapshot.state.schema.group if group is None else group
