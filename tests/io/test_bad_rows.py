@@ -145,3 +145,8 @@ def test_a_line_of_many_megabytes_is_refused(monkeypatch):
 def test_an_open_quote_before_many_bytes_is_an_error():
     with pytest.raises(DataError, match="quote"):
         tb.fit(csv_file('a,y\n1,p\n"' + "x" * 40_000_000 + ",q"), label="y")
+
+
+def test_a_line_of_spaces_is_shown_as_it_is():
+    with pytest.raises(DataError, match=r"line 3: expected 2 cells, got 1\nhint: the line is '   ';"):
+        tb.fit(csv_file("x,y\n1,a\n   \n2,b\n"), label="y")
