@@ -213,3 +213,15 @@ def test_the_hint_about_a_factor_can_be_typed_in_a_shell(tmp_path):
         (doubt,) = tb.fit(path, label="y", column_weights=None).doubts
     assert doubt.hint.startswith("missing=['12 k'] (--missing '12 k') treats it as missing")
     assert tb.fit(tb.read(path, missing=["12 k"]), label="y", column_weights=None).doubts == ()
+
+
+def test_a_sign_that_is_a_label_of_the_model_is_not_among_the_words_that_removed_labels(tmp_path):
+    usual = [f"{i % 7},{'-' if i % 3 else 'warn'}" for i in range(90)]
+    with pytest.warns(DataWarning, match="'-' .* is a value here"):
+        model = tb.fit(write(tmp_path / "log.csv", ["x,y", *usual]), label="y", column_weights=None)
+    path = write(tmp_path / "new.csv", ["x,y", "1,n/a", "2,-", "3,-"])
+    expected = r"1 of 3 rows have no label and were left out; words that were read as a missing label: 'n/a' \(1\)"
+    with pytest.warns(DataWarning, match=f"{expected}\n"):
+        assert tb.evaluate(model, path).n_rows == 2
+    with pytest.warns(DataWarning, match=f"{expected}\n"):
+        tb.report(model, path)
