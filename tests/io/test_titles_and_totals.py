@@ -128,6 +128,14 @@ def test_totals_of_a_sheet_above_a_note(tmp_path):
     assert fitted(path, comment="Total")[0].class_counts == {"a": 30, "b": 30}
 
 
+def test_totals_beside_the_label(tmp_path):
+    rows = [["kind", "town", "price"], *(["ab"[i % 2], ["Ulm", "Bonn"][i % 3 == 0], i] for i in range(60))]
+    path = workbook(tmp_path / "a.xlsx", [*rows, ["a", "Total", 1770], ["Source: bureau"]])
+    assert "seems to hold totals ('Total')" in fitted(path)[1][0].text
+    rows = [["kind", "sex", "price"], *(["ab"[i % 2], ["men", "women", "total"][i % 3], i] for i in range(60))]
+    assert fitted(workbook(tmp_path / "b.xlsx", rows))[1] == []
+
+
 def test_totals_above_notes_of_a_long_file():
     lines = "".join(f"t{i % 9},{i % 7},{i % 3}\n" for i in range(25_000))
     path = file_with(f"town,x,y\n{lines}Total,75000,25000\n,,\nSource: bureau,,\n".encode())

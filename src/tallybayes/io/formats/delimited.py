@@ -321,7 +321,7 @@ class Delimited(DuckDBFormat):
         last = dict(zip(texts, rows[-1 - n_notes], strict=False))
         where = f"{self.name}: the last row" + " above empty rows and notes" * bool(n_notes)
         above = {name: column[: len(column) - n_notes] for name, column in numbers.items()}
-        found = totals_doubt(last, where, are_sums=are_sums(above))
+        found = totals_doubt(last, where, columns=texts if is_whole else {}, are_sums=are_sums(above))
         return [] if found is None else [found]
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
