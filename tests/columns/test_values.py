@@ -101,6 +101,7 @@ def test_bytes_that_are_not_utf8_are_read_and_explained(family):
     assert tb.fit(pa.table({"x": [1, 2], "y": invalid_utf8()}), label="y").classes == ["a\ufffd", "bb"]
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 def test_half_of_a_surrogate_pair_in_json_is_an_error():
     line = '{"x": "a\\ud800b", "y": "p"}\n'
     pattern = r"a\.jsonl, line 2: expected a JSON object, got .*\nhint: .*must form pairs"

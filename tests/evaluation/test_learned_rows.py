@@ -99,6 +99,7 @@ def test_a_stream_of_learned_rows_is_scored_as_it_is_with_a_warning(model):
     assert len(said) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_are_counted_once(tmp_path):
     path = tmp_path / "levels.csv"
     lines = [f"{i % 7}.5,{'ab'[i % 2]}" for i in range(60)]

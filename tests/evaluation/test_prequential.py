@@ -105,6 +105,7 @@ def test_missing_labels_new_labels_and_arrays_of_labels():
     assert late.rows[0]["rows"] == 40
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_of_a_file_are_counted_once(tmp_path):
     path = tmp_path / "log.csv"
     lines = [f"{i % 5},{'a' if i % 2 else 'b'}" for i in range(80)]

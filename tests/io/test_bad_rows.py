@@ -35,6 +35,7 @@ def test_bad_rows_stop_with_file_line_column_and_value():
         tb.fit(csv_file('age,y\n1,p\n2,"q\n3,r\n'), label="y")
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_can_be_skipped_and_are_counted():
     source = csv_file(BAD, skip_bad=True)
     model = tb.fit(source, label="y")
@@ -51,6 +52,7 @@ def test_bad_rows_can_be_skipped_and_are_counted():
     assert (judged.n_rows, judged.bad) == (4, 3)
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_in_json_lines():
     good = [{"x": 1.5, "t": ["a"], "y": "p"}, {"x": 2.5, "t": ["b", "a"], "y": "q"}, {"x": 3, "t": [], "y": "p"}]
     lines = [json.dumps(row) for row in good]
@@ -69,6 +71,7 @@ def test_bad_rows_in_json_lines():
         tb.fit(path, label="y", families={"x": "histogram"})
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_in_memory_can_be_skipped_too():
     rows = {"x": [1.0, np.inf, 3.0, 4.0, -np.inf], "y": ["a", "a", "b", "b", "a"]}
     source = read(rows, skip_bad=True)
@@ -94,6 +97,7 @@ def test_lines_are_counted_as_duckdb_does():
         tb.fit(csv_file("x,y\n1,a\n2,b,\ninf,b\n3,a\n"), label="y")
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 @pytest.mark.slow
 def test_bad_rows_among_many_are_found_quickly():
     rows = "".join(f"{'inf' if i % 500 == 7 else i},{'pq'[i % 2]}\n" for i in range(50_000))
@@ -141,3 +145,8 @@ def test_a_line_of_many_megabytes_is_refused(monkeypatch):
 def test_an_open_quote_before_many_bytes_is_an_error():
     with pytest.raises(DataError, match="quote"):
         tb.fit(csv_file('a,y\n1,p\n"' + "x" * 40_000_000 + ",q"), label="y")
+
+
+def test_a_line_of_spaces_is_shown_as_it_is():
+    with pytest.raises(DataError, match=r"line 3: expected 2 cells, got 1\nhint: the line is '   ';"):
+        tb.fit(csv_file("x,y\n1,a\n   \n2,b\n"), label="y")

@@ -99,6 +99,7 @@ def test_a_folder_of_tables_is_refused_with_a_hint(tmp_path):
         tb.fit(tmp_path / "v", label="y")
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_a_file_that_is_no_text_is_a_bad_row(post):
     written(post / "spam" / "picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
     written(post / "ham" / "cut.txt.gz", gzip.compress(os.urandom(3000))[:2000])
@@ -113,6 +114,7 @@ def test_a_file_that_is_no_text_is_a_bad_row(post):
     assert source.bad.examples[0].file.endswith("spam/picture.png")
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_errors_name_the_file_of_the_row(post):
     with pytest.raises(DataError, match=r"post/ham/old/a\.eml, column 'subject', row \d+: expected a number, got"):
         tb.fit(post, label="label", families={"subject": "gaussian"})

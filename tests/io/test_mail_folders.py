@@ -52,6 +52,26 @@ def test_the_folders_of_a_maildir_are_labels(maildir):
     assert tb.fit(maildir).class_counts == {"Entwürfe.2024": 1, "INBOX": ham, "Junk": spam}
 
 
+def test_folders_that_a_copy_has_left_out_because_they_are_empty(maildir):
+    """As git, zip and rsync do."""
+    whole = sorted(rows_of(maildir))
+    folders = [path for path in maildir.rglob("*") if path.name in ("cur", "new", "tmp") and not [*path.iterdir()]]
+    assert len(folders) == 4
+    for path in folders:
+        path.rmdir()
+    assert sorted(rows_of(maildir)) == whole
+    for path in [*(maildir / "cur").iterdir()]:
+        path.rename(maildir / "new" / path.name)
+    (maildir / "cur").rmdir()
+    assert sorted(rows_of(maildir)) == whole
+
+
+def test_a_folder_named_new_is_a_label_beside_folders_without_mails(tmp_path):
+    for name in ("new/1.txt", "old/1.txt", ".cache/a.txt"):
+        written(tmp_path / name, "a text")
+    assert {label for label, _ in rows_of(tmp_path)} == {"new", "old"}
+
+
 def test_maildirs_in_folders_have_the_label_of_the_folder(tmp_path):
     (tmp_path / "post").mkdir()
     for label, words in WORDS.items():

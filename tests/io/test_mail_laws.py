@@ -6,6 +6,7 @@ import mailbox
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mails import BEGIN, letter, rows, written
@@ -60,6 +61,7 @@ def test_any_bytes_are_a_mail(data, encoding):
         assert row[name] is None or row[name].encode().decode() == row[name]
 
 
+@pytest.mark.filterwarnings("ignore:(?s).* could not be read and w:tallybayes.errors.DataWarning")
 @settings(max_examples=100)
 @given(data=noise, name=st.sampled_from(["a.eml", "a.mbox", "a.txt", "a", "a.html", "a.txt.gz"]), skip=st.booleans())
 def test_any_bytes_in_a_folder_give_rows_or_a_clear_error(data, name, skip):

@@ -187,6 +187,7 @@ def test_errors_in_arff_name_the_line(text, message):
         read(file_with(text.encode(), "a.arff")).head()
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_a_bad_row_of_arff_is_skipped_and_counted():
     text = "@relation a\n@attribute x numeric\n@attribute y {p,q}\n@data\n1,p\ninf,q\n% no\n2,q\n1,2,3\n3,p\n"
     source = read(file_with(text.encode(), "a.arff"), skip_bad=True)

@@ -85,6 +85,7 @@ def test_the_middle_may_contradict_the_head(middle):
     assert model.class_counts == {"p": N_ROWS // 2 + bool(middle.strip()), "q": N_ROWS // 2}
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_an_error_after_the_head_names_its_line():
     path = file_with(table_text('1,"red" or green,p\n').encode())
     with pytest.raises(DataError, match=rf"a.csv, line {N_ROWS // 2 + 2}: expected a closing quote"):

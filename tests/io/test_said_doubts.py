@@ -3,10 +3,11 @@
 import json
 import warnings
 
+import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import DataError, DataWarning
+from tallybayes.errors import DataError, DataWarning, ParameterError
 
 
 def write(path, lines):
@@ -126,7 +127,7 @@ def test_the_hint_about_a_repeated_header_leaves_it_out(tmp_path):
     with pytest.warns(DataWarning):
         model = tb.fit(path, label="the label")
     (doubt,) = (one for one in model.doubts if "header" in one.text)
-    assert doubt.hint == """missing=["the label"] (--missing 'the label') leaves them out"""
+    assert doubt.hint.startswith("""missing=["the label"] (--missing 'the label') leaves them out; from a table""")
     with pytest.warns(DataWarning):
         model = tb.fit(tb.read(path, missing=["the label"]), label="the label")
     assert list(model.classes) == ["a", "b"]
@@ -159,3 +160,68 @@ def test_a_class_of_a_single_row_among_large_ones_is_said(tmp_path):
     assert text == "the class '7' has a single row, every other at least 30"
     assert doubts_of(write(tmp_path / "b.csv", ["x,y", *rows, "3,r", "3,r"])) == []
     assert doubts_of(write(tmp_path / "c.csv", ["x,y", *rows[:30], "3,r"])) == []
+
+
+def test_what_is_typed_against_missing_words_reads_them_as_values(tmp_path):
+    """Cartoons whose gender is mostly NA, and films whose rating often is."""
+    lines = [f"{i % 7},{['NA', 'PG', 'R'][i % 3]},{'m' if i % 9 else 'f'}" for i in range(180)]
+    path = write(tmp_path / "films.csv", ["x,rating,y", *(line.replace(",m", ",NA") for line in lines)])
+    with pytest.warns(DataWarning, match=r"words that were read as a missing label: 'NA' \(160\)"):
+        hints = [doubt.hint for doubt in tb.fit(path, label="y", column_weights=None).doubts if "NA" in doubt.text]
+    assert len(hints) == 2
+    assert all(hint.startswith('missing_only=[""] (--missing-only "") reads all such words') for hint in hints)
+    model = tb.fit(tb.read(path, missing_only=[""]), label="y", column_weights=None)
+    assert model.class_counts == {"NA": 160, "f": 20}
+    assert "NA" in str(model.describe("rating"))
+    assert model.doubts == ()
+
+
+@pytest.mark.parametrize("verb", [tb.fit, tb.tune, tb.cross_validate, tb.prequential])
+@pytest.mark.parametrize("options", [{"missing_only": ["NA"]}, {"skip_lines": 3}, {"decimal": ","}])
+def test_options_of_reading_given_to_a_verb_name_the_function_that_takes_them(tmp_path, verb, options):
+    path = write(tmp_path / "a.csv", ["x,y", *(f"{i % 7},{'ab'[i % 2]}" for i in range(60))])
+    (name,) = options
+    with pytest.raises(ParameterError, match=rf"hint: it is an option of reading: give tb.read\(path, {name}=...\)"):
+        verb(path, label="y", **options)
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", "jsonl"])
+def test_the_hint_about_a_decimal_sign_works_for_data_with_types(tmp_path, kind):
+    data = pd.DataFrame({"p": ["5,201", "865", "4,100", "912"] * 10, "y": ["a", "b"] * 19 + ["b", "a"]})
+    given = data if kind == "frame" else str(tmp_path / f"a.{kind}")
+    if kind == "parquet":
+        data.to_parquet(given)
+    elif kind == "jsonl":
+        data.to_json(given, orient="records", lines=True)
+    with pytest.warns(DataWarning, match="'5,201' was read as 5201") as found:
+        tb.fit(given, label="y", column_weights=None)
+    assert 'hint: decimal="," (--decimal ,) reads 5.201' in str(found[0].message)
+    model = tb.fit(tb.read(given, decimal=","), label="y", column_weights=None)
+    assert model.doubts == ()
+    assert model.predict(data[:4]).tolist() == model.predict([{"p": p} for p in (5.201, 865, 4.1, 912)]).tolist()
+    assert model.schema.columns["p"].reader.format.decimal == ","
+
+
+def test_words_for_missing_values_are_refused_for_a_table_in_memory_with_a_way_out():
+    with pytest.raises(ParameterError, match=r"for missing words, give None"):
+        tb.read({"x": ["NA"]}, missing=["NA"])
+
+
+def test_the_hint_about_a_factor_can_be_typed_in_a_shell(tmp_path):
+    path = write(tmp_path / "a.csv", ["x,y", *(f"{10 + i % 17},{'ab'[i % 2]}" for i in range(200)), "12 k,a"])
+    with pytest.warns(DataWarning, match="only 1 of 201 cells has a factor: '12 k' was read as 12000"):
+        (doubt,) = tb.fit(path, label="y", column_weights=None).doubts
+    assert doubt.hint.startswith("missing=['12 k'] (--missing '12 k') treats it as missing")
+    assert tb.fit(tb.read(path, missing=["12 k"]), label="y", column_weights=None).doubts == ()
+
+
+def test_a_sign_that_is_a_label_of_the_model_is_not_among_the_words_that_removed_labels(tmp_path):
+    usual = [f"{i % 7},{'-' if i % 3 else 'warn'}" for i in range(90)]
+    with pytest.warns(DataWarning, match="'-' .* is a value here"):
+        model = tb.fit(write(tmp_path / "log.csv", ["x,y", *usual]), label="y", column_weights=None)
+    path = write(tmp_path / "new.csv", ["x,y", "1,n/a", "2,-", "3,-"])
+    expected = r"1 of 3 rows have no label and were left out; words that were read as a missing label: 'n/a' \(1\)"
+    with pytest.warns(DataWarning, match=f"{expected}\n"):
+        assert tb.evaluate(model, path).n_rows == 2
+    with pytest.warns(DataWarning, match=f"{expected}\n"):
+        tb.report(model, path)

@@ -112,6 +112,36 @@ def test_sums_are_noticed_without_a_word(tmp_path):
     assert fitted(path, comment="Total")[0].skipped == 0
 
 
+@pytest.mark.parametrize("below", [";;;\n", ";;;\n;;;\n", "Source: bureau;;;\n", ";;;\nas of May;;;\n"])
+def test_totals_above_notes_and_empty_rows(below):
+    for totals in ("Total;9,0;18;", "Total;9,0;18;a"):
+        _, found = fitted(file_with(f"{ROWS}{totals}\n{below}".encode()))
+        assert "the last row above empty rows and notes seems to hold totals ('Total')" in found[0].text
+    assert "sums of the columns" in fitted(file_with(f"{ROWS};9,0;18;a\n{below}".encode()))[1][0].text
+    assert [one.text for one in fitted(file_with(f"{ROWS}{below}".encode()))[1] if "totals" in one.text] == []
+
+
+def test_totals_of_a_sheet_above_a_note(tmp_path):
+    rows = [["town", "price", "kind"], *(["Ulm", i, "ab"[i % 2]] for i in range(60)), ["Total", 1770, "a"]]
+    path = workbook(tmp_path / "a.xlsx", [*rows, [], ["Source: bureau"]])
+    assert "'Total'" in fitted(path)[1][0].text
+    assert fitted(path, comment="Total")[0].class_counts == {"a": 30, "b": 30}
+
+
+def test_totals_beside_the_label(tmp_path):
+    rows = [["kind", "town", "price"], *(["ab"[i % 2], ["Ulm", "Bonn"][i % 3 == 0], i] for i in range(60))]
+    path = workbook(tmp_path / "a.xlsx", [*rows, ["a", "Total", 1770], ["Source: bureau"]])
+    assert "seems to hold totals ('Total')" in fitted(path)[1][0].text
+    rows = [["kind", "sex", "price"], *(["ab"[i % 2], ["men", "women", "total"][i % 3], i] for i in range(60))]
+    assert fitted(workbook(tmp_path / "b.xlsx", rows))[1] == []
+
+
+def test_totals_above_notes_of_a_long_file():
+    lines = "".join(f"t{i % 9},{i % 7},{i % 3}\n" for i in range(25_000))
+    path = file_with(f"town,x,y\n{lines}Total,75000,25000\n,,\nSource: bureau,,\n".encode())
+    assert "'Total'" in fitted(path, label="y")[1][0].text
+
+
 def test_the_last_line_of_a_long_file_is_looked_at():
     lines = "".join(f"t{i % 9},{i % 7},{i % 3}\n" for i in range(25_000))
     assert "'Total'" in fitted(file_with(f"town,x,y\n{lines}Total,75000,25000\n".encode()), label="y")[1][0].text

@@ -63,6 +63,7 @@ def test_two_thousand_columns_are_read_scored_and_kept():
     assert model.predict_proba(csv_file(text)).tolist() == model.predict_proba(matrix).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 @pytest.mark.slow
 def test_the_bad_cell_among_two_thousand_columns_is_named():
     text = wide_csv(30, 2000, bad_cell='"1,5"')

@@ -222,6 +222,7 @@ def test_too_many_cells_are_refused_before_anything_is_counted():
         tb.fit(wide, label=LABEL, dependence="one")
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_are_skipped_where_they_are_to_be(tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"{i % 7},{'x' if i % 2 else 'y'},{i % 2}" for i in range(200)]

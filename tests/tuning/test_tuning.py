@@ -309,6 +309,7 @@ def test_an_unseen_value_is_treated_as_missing_after_tuning():
     np.testing.assert_allclose(tuned.predict_proba([{"x0": "never", "x1": "seen"}]), missing, atol=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:.* could not be read and w:tallybayes.errors.DataWarning")
 def test_bad_rows_are_counted_once(tmp_path):
     lines = ["x,z,w,y"] + [f"{i % 7}.5,{i},1,{'p' if i % 3 else 'q'}" for i in range(120)]
     lines[50] = "inf,1,1,p"

@@ -74,3 +74,26 @@ def test_a_derived_column_is_no_leak():
     a, b = rng.integers(0, 2, (2, 400))
     data = {"a": np.array(["p", "q"])[a], "b": np.array(["r", "s"])[b], "y": np.array(["n", "p"])[a ^ b]}
     assert leaks(data, dependence="one")[0] == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        (tb.tune, {"what": "column_weights"}),
+        (tb.tune, {"by": "validation", "strengths": 2}),
+        (tb.tune, {"by": "evidence"}),
+        (tb.cross_validate, {}),
+        (tb.cross_validate, {"holdout": 0.3}),
+    ],
+)
+def test_every_verb_that_fits_says_it(verb, options):
+    with pytest.warns(DataWarning, match="column 'told': possible leak: the column alone predicts 100.0 %"):
+        result = verb(table(n=800), label="y", **options)
+    if verb is tb.tune:
+        assert [(one.kind, one.column) for one in result.model.doubts] == [("possible leak", "told")]
+
+
+def test_cross_validation_without_weights_has_no_held_out_rows_to_say_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.cross_validate(table(), label="y", column_weights=None)

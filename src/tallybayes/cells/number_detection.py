@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -319,9 +320,9 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
         example, value = lettered.filter(pc.is_valid(numbers))[:1].to_pylist(), numbers.drop_null()[:1].to_pylist()
         verb = "has" if units.n_factors == 1 else "have"
         text = f"only {units.n_factors:,} of {n:,} cells {verb} a factor: {{}} was read as {{:.15g}}"
-        hint = "missing=[{0!r}] (--missing {0}) treats it as missing"
+        hint = "missing=[{!r}] (--missing {}) treats it as missing; in a table in memory, replace it by None"
         found = zip(example, value, strict=True)
-        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e)) for e, v in found]
+        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e, quote(e))) for e, v in found]
     if units.n_without:
         text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
         return form, [Doubt("odd cells", text)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,9 +27,11 @@ from tallybayes.doubts import as_family, doubt, tell_doubts
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed
 from tallybayes.tables.raw_values import is_missing, is_number
+from tallybayes.tables.source import BadRows
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
+    "doubt_bad_rows",
     "doubt_exclusions",
     "doubt_labels",
     "doubt_large_integers",
@@ -49,7 +52,7 @@ _LARGE = 8  # bytes of integers that may be too large for a double
 _FIRST = 10
 _LEAST_DATES = 5  # different values
 _FIRST_DATE, _LAST_DATE = 19000101, 21001231
-_ONLY = 'missing_only=["NA"] (--missing-only NA) says which words mean a missing value'
+_ONLY = 'missing_only=[""] (--missing-only "") reads all such words as values; a word in place of "" stays missing'
 _USES = {
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
@@ -91,7 +94,8 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
             texts = word_counts(combine_chunks(table.columns[name]))
             if not are_plus_and_minus(texts):
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
-                hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
+                sign = values[name][0]
+                hint = f'missing=["{sign}"] (--missing {shlex.quote(sign)}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
@@ -130,6 +134,14 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
         return
     shown = ", ".join(f"{word!r} ({n:,})" for word, n in list(words.items())[:_LISTED])
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
+
+
+def doubt_bad_rows(bad: BadRows | None) -> None:
+    """Say that rows were skipped because they could not be read, as the user had asked for."""
+    if bad is not None and bad.count:
+        text = "1 row could not be read and was skipped" if bad.count == 1 else ""
+        text = text or f"{bad.count:,} rows could not be read and were skipped"
+        doubt("rows", text, hint="without skip_bad=True (--skip-bad) the first of them is an error, with its place")
 
 
 def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:

@@ -176,10 +176,18 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
     return spec
 
 
-def with_readings(table: Table, names: Collection[str], wanted: Mapping[str, bool] | None = None) -> Table:
+def with_readings(
+    table: Table,
+    names: Collection[str],
+    wanted: Mapping[str, bool] | None = None,
+    *,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> Table:
     """A table whose columns of text are numbers where that is how they are written.
 
     wanted: of columns whose family is given, whether it is one of numbers: then plain digits are numbers too.
+    decimal, thousands: the signs of numbers, where they were given.
 
     >>> from tallybayes.tables.table import to_table
     >>> table = with_readings(to_table({"price": ["$5", "$1,200"], "code": ["1", "2"]}), ["price", "code"])
@@ -194,7 +202,7 @@ def with_readings(table: Table, names: Collection[str], wanted: Mapping[str, boo
     cells = {name: MissingWords().clean(text) for name, text in first.items() if text is not None}
     readings = {
         name: _as_given(name, reading, cells[name], True if _is_mixed(table.columns[name]) else known.get(name))
-        for name, reading in detect_numbers(cells).items()
+        for name, reading in detect_numbers(cells, decimal=decimal, thousands=thousands).items()
         if reading.is_numeric or known.get(name)
     }
     texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings if readings[name].is_numeric}

@@ -13,16 +13,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
-from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table, unwarned
 from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.io.read import to_source
-from tallybayes.model import Model
+from tallybayes.model import Change, Model
 from tallybayes.model.fit import (
-    check_value,
+    check_learned,
     learn_and_sample,
     rereads,
     sample_for,
@@ -34,6 +33,7 @@ from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
 from tallybayes.typing import LabelLike, TableLike
+from tallybayes.weights.weight_selection import doubt_leaks
 
 __all__ = ["cross_validate"]
 
@@ -124,7 +124,9 @@ def _evaluate_folds(request: FoldRequest, source: Source, fits: Plan, label: Any
         model = with_text_selection(models[part], now=True)
         model = set_column_weights(model, weights, sample, is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
-    check_value(models[-1].merge(parts[-1]), label, source)
+    model_of_all = models[-1].merge(parts[-1])
+    check_learned(model_of_all, fits, Change(int(n_learned), skipped), source)
+    doubt_leaks(model_of_all.snapshot().state, RowSample.merge(sample for sample in samples if sample is not None))
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
     evaluations = [Evaluation(by=request.by) for _ in range(plan.n_parts)]
     for part, table in plan.tables(source, label):
@@ -134,7 +136,6 @@ def _evaluate_folds(request: FoldRequest, source: Source, fits: Plan, label: Any
     source.bad = bad
     accuracies = [part.accuracy for part in evaluations if part.n_rows] if request.holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
-    doubt_labels(label, skipped, int(n_learned) + skipped, fits.no_label)
     return sum(evaluations, start)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.column_doubts import doubt_labels, words_for_no_label
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels, words_for_no_label
 from tallybayes.columns.label import Labels
 from tallybayes.doubts import collect_doubts, doubt, tell_together
 from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, did_you_mean, shorten, warn
@@ -41,6 +41,7 @@ __all__ = [
     "evaluate_batches",
     "finish_evaluation",
     "group_column",
+    "no_label_words",
     "plan_fits",
     "score_table",
     "unwarned",
@@ -92,13 +93,20 @@ def evaluate(
     check_column("by", by, source)
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
-    words = words_for_no_label(source.head(), label)
+    words = no_label_words(snapshot, source, label)
     rows = EvaluatedRows(snapshot, source, label, leave_one_out, sample_weight, group, by)
     evaluation = rows.score(partial(evaluate_batches, snapshot, label, by=by), lambda result: result)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     evaluation.grouped = rows.evaluate_likely_groups(evaluation)
     doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
+    doubt_bad_rows(source.bad)
     return finish_evaluation(evaluation, snapshot, label, positive)
+
+
+def no_label_words(snapshot: Snapshot, source: Source, label: Any) -> Mapping[str, int]:
+    """The words of the first rows that a model reads as a missing label."""
+    source.use_words(snapshot.state.schema.missing)
+    return words_for_no_label(source.head(), label)
 
 
 def group_column(source: Source, group: Any) -> tuple[Source, str | None]:

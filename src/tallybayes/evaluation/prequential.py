@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tallybayes.columns.batch import columns_to_read
-from tallybayes.columns.column_doubts import doubt_labels
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels
 from tallybayes.doubts import tell_together
 from tallybayes.errors import NONE, DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_fits, score_table
@@ -105,6 +105,7 @@ def prequential(
     total = stream.result.evaluation
     total.skipped = model.skipped
     doubt_labels(label, model.skipped, int(sum(model.class_counts.values())) + model.skipped, fits.no_label)
+    doubt_bad_rows(source.bad)
     total.bad = 0 if source.bad is None else source.bad.count
     return stream.result
 

@@ -39,7 +39,8 @@ def read(
 ) -> Source:
     r"""Data to fit, learn from or score, read batch by batch, with options for reading it.
 
-    data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
+    data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `decimal`,
+    `thousands`, `skip_bad` and `given`.
     format: csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox; detected
     by default, as are `delimiter`, `decimal` (the comma of 1,5), `thousands` (the comma of 5,201) and `encoding`.
     missing: words that mean a missing value in text, besides the usual ones (NA, null, -, ? and a few more).
@@ -72,10 +73,11 @@ def read(
     )
     if isinstance(data, Source):
         raise ParameterError("data that is not the result of read()", got=data)
-    if not are_paths(data) and options != ReadOptions():
-        raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
+    if not are_paths(data) and options != ReadOptions(decimal=decimal, thousands=thousands):
+        hint = "a table in memory takes decimal=, thousands=, skip_bad= and given=; for missing words, give None"
+        raise ParameterError("a path, a query or '-', for options of files", got=type(data).__name__, hint=hint)
     source = Files(find_paths(data), options, progress) if are_paths(data) else to_source(data)
-    source.bad = BadRows() if skip_bad else None
+    source.bad, source.signs = BadRows() if skip_bad else None, {"decimal": decimal, "thousands": thousands}
     return ConstantColumns(source, given) if given else source
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from tallybayes.arrays.column import Flags, Reals
@@ -50,12 +51,13 @@ def plan_columns(
     schema: Schema | None = None,
     group: str | None = None,
     words: MissingWords | None = None,
+    signs: Mapping[str, str | None] = MappingProxyType({}),
 ) -> dict[str, ColumnSpec]:
     """The columns of a table by name, given its first rows.
 
     families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
     group: the column of groups, which is used only if the user gives it a family or names it among those to use.
-    words: those for missing values with which the rows were read.
+    words: those for missing values with which the rows were read; signs: decimal and thousands of numbers, as given.
 
     >>> from tallybayes.tables.table import to_table
     >>> table = to_table({"height": [1.7, 1.8], "pet": ["cat", "dog"], "y": ["a", "b"]})
@@ -76,7 +78,7 @@ def plan_columns(
     if families is not None and not isinstance(families, Mapping):
         families = dict.fromkeys([name for name in names if name != group], families)
     chosen: Families = {} if families is None else families
-    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema, group, words)
+    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema, group, words, signs)
     plan.add_columns()
     plan.check_names(reserved)
     plan.add_derived_columns()
@@ -109,6 +111,7 @@ class _ColumnPlan:
         schema: Schema | None,
         group: str | None,
         words: MissingWords | None,
+        signs: Mapping[str, str | None],
     ) -> None:
         self.columns: dict[str, ColumnSpec] = {}
         self._names, self._settings, self._chosen, self._words = names, settings, chosen, words
@@ -127,7 +130,9 @@ class _ColumnPlan:
         self._inferred -= {group} - set(only or ())  # its cells are not interpreted
         texts = {name for name, family in chosen.items() if isinstance(family, Family) and family.tokeniser is not None}
         wanted = {name: isinstance(one, Family) and one.column in _NUMBERS for name, one in chosen.items()}
-        self._head = with_readings(head, self._inferred - texts, wanted) if settings.infer != "type" else head
+        self._head = head
+        if settings.infer != "type":
+            self._head = with_readings(head, self._inferred - texts, wanted, **signs)
 
     def add_columns(self) -> None:
         """Plan the columns of the table, and the parts of dates."""

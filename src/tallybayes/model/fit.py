@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, Unpack
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.column_doubts import doubt_labels
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.readers.key_reader import as_codes
 from tallybayes.columns.schema import Schema
@@ -38,10 +38,12 @@ from tallybayes.weights.weight_selection import select_weights
 
 __all__ = [
     "apply_counted",
+    "check_learned",
     "check_value",
     "finish_fit",
     "fit",
     "keep_doubts",
+    "keep_told",
     "learn_and_sample",
     "rereads",
     "sample_for",
@@ -145,15 +147,21 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
 
     source: whose first rows show the values of a label that is missing.
     """
-    label = plan.counting.label
-    check_value(model, label, source, is_part=plan.is_part)
-    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
-    doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
-    doubt_few_rows(model.class_counts, label)
-    doubt_incomplete_rows(model.snapshot().state.statistics)
+    check_learned(model, plan, change, source)
     result = _with_base_weights(set_column_weights(model, plan.weights, sample, warns=True), plan)
     _doubt_small_priors(result)
     return result
+
+
+def check_learned(model: Model, plan: Plan, change: Change, source: Source) -> None:
+    """Check the rows that a model has learned, all of the data: raise an error for its label, say what is doubtful."""
+    label = plan.counting.label
+    check_value(model, label, source, is_part=plan.is_part)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    doubt_bad_rows(source.bad)
+    doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
+    doubt_few_rows(model.class_counts, label)
+    doubt_incomplete_rows(model.snapshot().state.statistics)
 
 
 def _doubt_small_priors(model: Model) -> None:
@@ -179,6 +187,19 @@ def _with_base_weights(model: Model, plan: Plan) -> Model:
         corrections = fitted.token_corrections.only(families, model.classes)
         model._current.set(token_corrections=replace(corrections, model_rows=rows))
     return model
+
+
+def keep_told(work: Work) -> Work:
+    """A decorator of a function whose result has a model: that keeps what was doubtful, told together at the end."""
+
+    @functools.wraps(work)
+    def run(*arguments: Any, **options: Any) -> Any:
+        with tell_together() as doubts:
+            result = work(*arguments, **options)
+            keep_doubts(result.model, doubts)
+        return result
+
+    return run  # type: ignore[return-value]
 
 
 def keep_doubts(model: Model, doubts: Iterable[Doubt]) -> None:

@@ -123,7 +123,9 @@ class Plan:
             check_base_label(base, label if isinstance(label, str) else None)
         if base is not None and known is base.schema:
             columns["schema"] = columns_in(known, source.head())
-        specs = plan_columns(source.head(), label, sample_weight, settings, **columns, words=source.missing)
+        specs = plan_columns(
+            source.head(), label, sample_weight, settings, **columns, words=source.missing, signs=source.signs
+        )
         if base is not None:  # columns that the data lacks stay those of the base
             specs = {**{name: spec for name, spec in base.schema.columns.items() if name not in specs}, **specs}
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))

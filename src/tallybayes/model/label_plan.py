@@ -161,6 +161,7 @@ def doubt_few_rows(class_counts: Mapping[Any, float], label: Any) -> None:
     if 0 < n <= _FEW_HEADERS * total:
         text = f"{rows_of(n)} with the name of the column as label: a header is repeated among the rows"
         hint = f'missing=["{column}"] (--missing {shlex.quote(str(column))}) leaves them out'
+        hint += "; from a table in memory, remove them"
         doubt("rows", text, column=column, hint=hint)
         return
     single = [key for key, rows in class_counts.items() if rows == 1]

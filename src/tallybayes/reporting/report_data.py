@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, EvaluatedRows, add_rows, check_column, group_column
+from tallybayes.evaluation.evaluate import Batches, EvaluatedRows, add_rows, check_column, group_column, no_label_words
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -155,10 +156,14 @@ def collect(
     (source, group), snapshot = group_column(to_source(data), group), model.snapshot()
     label = snapshot.label_or_default(label)
     check_column("by", by, source)
+    words = no_label_words(snapshot, source, label)
     work = partial(_collect, model, snapshot, label, rows, by)
     scored = EvaluatedRows(snapshot, source, label, leave_one_out, group=group, by=by)
     collected = scored.score(work, _evaluation)
-    collected.evaluation.bad = 0 if source.bad is None else source.bad.count
+    evaluation = collected.evaluation
+    evaluation.bad = 0 if source.bad is None else source.bad.count
+    doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
+    doubt_bad_rows(source.bad)
     if not collected.evaluation.n_rows:
         raise DataError("rows with a label", got=0)
     collected.group = snapshot.state.schema.group if group is None else group

@@ -11,7 +11,7 @@ option is one entry here, and the code that uses it.
 
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
@@ -295,6 +295,9 @@ def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) 
 def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> None:
     """Raise a ParameterError with a hint if a name is not that of an option."""
     for name in given:
+        if name not in options and name in _read_options():
+            hint = f"it is an option of reading: give tb.read(path, {name}=...) instead of the path"
+            raise ParameterError("the name of an option", got=name, hint=hint)
         if name not in options:
             meant = _LIKELY.get(name, name)
             hint = (
@@ -302,6 +305,13 @@ def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTION
                 or f"the options are {', '.join(options)}"
             )
             raise ParameterError("the name of an option", got=name, hint=hint)
+
+
+def _read_options() -> Collection[str]:
+    """The names of the options of `tallybayes.read`."""
+    from tallybayes.io.read import read
+
+    return [name for name, one in inspect.signature(read).parameters.items() if one.kind is one.KEYWORD_ONLY]
 
 
 def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared], _Declared]:

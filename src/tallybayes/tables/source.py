@@ -12,6 +12,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -80,6 +81,7 @@ class Source(ABC):
 
     bad: BadRows | None = None
     missing: MissingWords | None = None  # words that mean a missing value, if they were given
+    signs: Mapping[str, str | None] = MappingProxyType({})  # decimal and thousands of numbers, if they were given
 
     def use_words(self, words: MissingWords | None) -> None:
         """Read with these words for missing values, those of a schema, unless others were given."""
@@ -162,7 +164,7 @@ class ConstantColumns(Source):
 
     def __init__(self, source: Source, values: Mapping[str, Any]) -> None:
         self._source, self._values = source, dict(values)
-        self.bad, self.missing = source.bad, source.missing
+        self.bad, self.missing, self.signs = source.bad, source.missing, source.signs
 
     def look_for(self, names: Iterable[Any]) -> None:
         """Look for columns of the other source, unless the constant ones are among them."""
@@ -268,9 +270,9 @@ def as_columns(
             raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(value))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
-        bad, raw = source.bad, raw_column(value)
+        raw, options = raw_column(value), (source.bad, source.signs)
         if len(raw) != table.n_rows:
             raise DataError(f"{table.n_rows} values of the {word}, one per row", got=len(raw))
         source = TableSource(replace(table, columns={**table.columns, name: raw}))
-        source.bad, names[word] = bad, name
+        (source.bad, source.signs), names[word] = options, name
     return source, names[words[0]], names[words[1]]

@@ -29,14 +29,16 @@ from tallybayes.families.family import Smoothing
 from tallybayes.io.read import to_source
 from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
+from tallybayes.model.fit import check_value, learn_and_sample
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import group_hashes
+from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Kind, Source, Stream
 from tallybayes.tables.table import Table
 from tallybayes.tuning.candidate import grid
 from tallybayes.tuning.search import UNCHANGED
 from tallybayes.tuning.tuning_result import Progress, Step, Tuning
+from tallybayes.weights.weight_selection import doubt_leaks
 
 __all__ = ["ValidationRows", "by_evidence", "by_validation"]
 
@@ -126,8 +128,9 @@ def by_validation(
 ) -> Tuning:
     """The model with the k that is best on the validation rows; `empty` has the schema and settings to start with."""
     training, learned, judging, held_out = validation.parts(source, empty.schema)
-    train = empty.copy()
-    n_training = train.learn(training, label=label).rows
+    train, sample = empty.copy(), RowSample.of(empty.schema)
+    n_training = learn_and_sample(train, sample, training, label=label).rows
+    doubt_leaks(train.snapshot().state, sample)
     model, n_learned = train, n_training
     if validation.own is None:
         model = Model(ModelState(train.schema, empty.settings))

@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, Unpack
 
-from tallybayes.columns.column_doubts import doubt_labels
 from tallybayes.columns.column_spec import ColumnSpec
-from tallybayes.doubts import tell_together
 from tallybayes.errors import DataError, Described, ParameterError, check_integer, did_you_mean
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.evaluation.evaluate import evaluate
 from tallybayes.io.read import to_source
 from tallybayes.model import Model
 from tallybayes.model.fit import (
-    check_value,
+    check_learned,
+    keep_told,
     learn_and_sample,
     rereads,
     set_column_weights,
@@ -45,6 +44,7 @@ from tallybayes.tuning.smoothing_selection import ValidationRows, by_evidence, b
 from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Progress, Step, Tuning
 from tallybayes.typing import LabelLike, TableLike, WeightLike
+from tallybayes.weights.weight_selection import doubt_leaks
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
@@ -55,7 +55,7 @@ LEAST_ROWS = 10  # to tune on
 
 
 @with_options(UNWEIGHTED)
-@tell_together()
+@keep_told
 @rereads
 def tune(
     data: TableLike,
@@ -148,12 +148,12 @@ def tune(
         return _without_names(tuning, arguments)
     sample = RowSample(rows, if_rare=rows)
     change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
-    check_value(model, label, source)
-    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    check_learned(model, plan, change, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
     if change.rows < LEAST_ROWS:
         raise DataError(f"at least {LEAST_ROWS} rows with a label to tune on", got=change.rows)
+    doubt_leaks(model.snapshot().state, sample)
     if by == "evidence":
         return _without_names(by_evidence(model), arguments)
     if source.bad is not None:

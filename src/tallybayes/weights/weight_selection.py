@@ -21,7 +21,7 @@ from tallybayes.weights.held_out_evidence import HeldOutEvidence, held_out_evide
 from tallybayes.weights.possible_leak import warn_of_leaks
 from tallybayes.weights.weight_fit import EvidenceLines, FittedWeights, Kind, centre_evidence, fit_weights
 
-__all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "select_weights"]
+__all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "doubt_leaks", "select_weights"]
 
 LEAST_ROWS = 50  # fewer rows tell little about dependence; on 57 rows weights made the log loss of a table worse
 MOST_CLASSES = 1000  # with more, a sample has a few rows of each at best
@@ -52,12 +52,27 @@ def select_weights(
     if prepared is None:
         return None
     if warns:
-        texts = {name for name, spec in state.schema.columns.items() if spec.is_text}
-        warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | state.schema.derived.keys())
+        _warn_of_leaks(prepared)
     corrections = like.corrections.values() if like is not None else ()
     cells = [correction.cells for correction in corrections if correction.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
     return prepared.column_weights(prepared.fit())
+
+
+def doubt_leaks(state: ModelState, sample: RowSample | None) -> None:
+    """Say which columns may be leaks, where no weights are selected for the model of all rows; as `select_weights`."""
+    try:
+        prepared = WeightFit.of(state, sample)
+    except ForgetError:  # sampled rows that the state does not have
+        return
+    if prepared is not None:
+        _warn_of_leaks(prepared)
+
+
+def _warn_of_leaks(prepared: WeightFit) -> None:
+    schema = prepared.state.schema
+    texts = {name for name, spec in schema.columns.items() if spec.is_text}
+    warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | schema.derived.keys())
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
-from tallybayes.io.formats.totals_row import are_sums, totals_doubt
+from tallybayes.io.formats.totals_row import LAST_ROWS, are_sums, count_notes, totals_doubt
 from tallybayes.tables.source import BadRows, Kind
 from tallybayes.tables.table import Table
 
@@ -310,14 +310,18 @@ class Delimited(DuckDBFormat):
         )
 
     def _totals(self, texts: Mapping[str, Any], columns: Mapping[str, Any], *, is_whole: bool) -> list[Doubt]:
-        """That the last row may hold totals; of a long file only its last line is looked at."""
-        where = f"{self.name}: the last row"
+        """That the last row above notes may hold totals; of a long file only its last lines are looked at."""
+        numbers: dict[str, Any] = {}
         if is_whole:
-            last = {name: column[-1].as_py() for name, column in texts.items()}
+            rows = [*zip(*(column[-LAST_ROWS:].to_pylist() for column in texts.values()), strict=True)]
             numbers = {name: column for name, column in columns.items() if _KINDS.get(column.type) == "number"}
-            found = totals_doubt(last, where, are_sums=are_sums(numbers))
-        else:
-            found = totals_doubt(dict(zip(texts, self.text.last_row(), strict=False)), where)
+        elif not (rows := self.text.last_rows(LAST_ROWS)):
+            return []
+        n_notes = count_notes(rows)
+        last = dict(zip(texts, rows[-1 - n_notes], strict=False))
+        where = f"{self.name}: the last row" + " above empty rows and notes" * bool(n_notes)
+        above = {name: column[: len(column) - n_notes] for name, column in numbers.items()}
+        found = totals_doubt(last, where, columns=texts if is_whole else {}, are_sums=are_sums(above))
         return [] if found is None else [found]
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:

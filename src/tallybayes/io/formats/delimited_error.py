@@ -53,6 +53,6 @@ def reason_of(message: str) -> str:
 
 
 def _original(message: str) -> str:
-    """The line that DuckDB shows."""
-    found = re.search(r"Original Line:\s*(.*)", message)
-    return found[1].strip() if found else ""
+    """The line that DuckDB shows, without the spaces around it unless it has nothing else."""
+    found = re.search(r"Original Line: ?(.*)", message)
+    return (found[1].strip() or found[1]) if found else ""

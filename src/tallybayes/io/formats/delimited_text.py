@@ -224,15 +224,15 @@ class DelimitedText:
                 seen_header = seen_header or any(cell.strip() for cell in cells)
                 line = self.dialect.skip + reader.line_num + 1
 
-    def last_row(self) -> list[str]:
-        """The cells of the last line; none if it has not as many as there are columns, or the file is compressed."""
+    def last_rows(self, n: int) -> list[tuple[str, ...]]:
+        """The cells of the last n lines, of those with as many as there are columns; none if the file is compressed."""
         if self.file.compression != "none":
             return []
         with self.file.opened() as file:
             file.seek(max(self.file.size - _LAST, 0))
             lines = file.read().decode(self.stored_as, errors="replace").splitlines()
-        cells: list[str] = next(self.dialect.rows(line for line in reversed(lines) if line.strip()), [])
-        return cells if len(cells) == len(self.names) else []
+        found = itertools.islice(self.dialect.rows(line for line in reversed(lines) if line.strip()), n)
+        return [tuple(cells) for cells in found if len(cells) == len(self.names)][::-1]
 
     @cached_property
     def start(self) -> int:

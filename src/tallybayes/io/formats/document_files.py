@@ -12,8 +12,9 @@ The label of a file in a folder is the folder that it is in:
     mail/3.txt           no label; it can be predicted
 
 Names that begin with a dot are skipped. In a Maildir (a folder with `cur` and `new`) only the mails in these are read;
-its own label is INBOX, and its folders, which begin with a dot (`.Junk`), have theirs without it. Where several
-mailboxes or folders are given and no folder tells a label, their names are the labels: ham.mbox, spam.mbox.
+its own label is INBOX, and its folders, which begin with a dot (`.Junk`), have theirs without it. Copies by git and zip
+lack folders that are empty: one of the two will do in these, and beside them. Where several mailboxes or folders are
+given and no folder tells a label, their names are the labels: ham.mbox, spam.mbox.
 
 A folder that contains tables is an error, since the tables are probably meant.
 Several files are read as one table, so that the families of columns are not inferred from a single row. A file that is
@@ -233,13 +234,21 @@ class _Group:
 
 def _mail_folders(path: str) -> list[_Group]:
     """The folders of a Maildir: the inbox, and those below, whose names begin with a dot."""
-    with os.scandir(path) as entries:
-        below = sorted(entry.name for entry in entries if entry.name[0] == "." and _is_maildir(entry.path))
+    below = _folders_below(path)
     return [_Group(path, "INBOX", ""), *(_Group(path, _decoded_name(name[1:]), name) for name in below)]
 
 
 def _is_maildir(path: str) -> bool:
-    return all(os.path.isdir(os.path.join(path, name)) for name in _MAILDIR)
+    """Whether a folder has `cur` and `new`; or one of them, beside folders of mails: copies may lack what is empty."""
+    are_there = [os.path.isdir(os.path.join(path, name)) for name in _MAILDIR]
+    return all(are_there) or (any(are_there) and bool(_folders_below(path)))
+
+
+def _folders_below(path: str) -> list[str]:
+    """The names that begin with a dot of folders that hold mails."""
+    with os.scandir(path) as entries:
+        hidden = sorted(entry.name for entry in entries if entry.name[0] == "." and entry.is_dir())
+    return [name for name in hidden if any(os.path.isdir(os.path.join(path, name, part)) for part in _MAILDIR)]
 
 
 def _decoded_name(name: str) -> str:
@@ -344,7 +353,8 @@ def _if_any(column: Any) -> Any:
 def _files(root: str, below: str = "", *, deep: bool = True, above: tuple[str, ...] = ()) -> Iterator[str]:
     """The files of a folder, by relative path; links to a folder above are skipped."""
     above = (*above, os.path.realpath(os.path.join(root, below)))
-    only = _MAILDIR if _is_maildir(os.path.join(root, below)) else None  # what is in tmp is not yet there
+    is_mail_folder = (below[:1] == "." and os.sep not in below) or _is_maildir(os.path.join(root, below))
+    only = _MAILDIR if is_mail_folder else None  # what is in tmp is not yet there
     for entry in _entries(os.path.join(root, below)):
         if only is not None and entry.name not in only:
             continue

@@ -177,7 +177,7 @@ class _Reader:
                 for value in sorted(missing, key=str)
             )
             text = f"values whose labels say so are missing: {values}"
-            hint = 'missing_only=["NA"] (--missing-only NA) reads the values'
+            hint = 'missing_only=[""] (--missing-only "") reads the values'
             self.doubts.append(Doubt("missing words", text, name, hint))
         every = {value: f"{value} is {text}" for value, text in sorted(labelled.items(), key=_by_value)}
         self.remarks[name] = _listed(list(every.values()), _KEPT)

@@ -1,22 +1,26 @@
 """A last row that is no row of the data but its totals, as spreadsheets have it: noticed, and said.
 
-It is one whose first cell says so ("Total", "Gesamt") beside numbers and empty cells, or whose numbers are the sums of
-their columns.
+It is one whose first cell says so ("Total", "Gesamt") beside numbers and empty cells, or another cell whose column has
+the word nowhere else, or whose numbers are the sums of their columns. Below it there may be empty rows and notes, which
+have a single cell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tallybayes.cells.arrow import as_doubles, combine_chunks, strings, to_numpy
+from tallybayes.cells.arrow import as_doubles, combine_chunks, pc, strings, to_numpy
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.doubts import Doubt
 
-__all__ = ["are_sums", "totals_doubt"]
+__all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_doubt"]
+
+LAST_ROWS = 6  # among which the totals are looked for
 
 _WORDS = (
     "total|totals|grand total|sub-?total|overall total|sum|sums|gesamt|gesamtsumme|summe|insgesamt|total général|"
@@ -28,27 +32,53 @@ _HALF = 0.5
 _LEAST_ROWS = 4  # with the totals; in fewer, sums come about by chance
 
 
-def totals_doubt(cells: Mapping[str, str | None], where: str, *, are_sums: bool = False) -> Doubt | None:
+def totals_doubt(
+    cells: Mapping[str, str | None],
+    where: str,
+    *,
+    columns: Mapping[str, Any] = MappingProxyType({}),
+    are_sums: bool = False,
+) -> Doubt | None:
     """What is doubtful about the last row, if it holds totals.
 
-    cells: of the row by column, None where they are empty; where: the place of the row in words; are_sums: whether its
-    numbers are the sums of their columns.
+    cells: of the row by column, None where they are empty; where: the place of the row in words; columns: as texts, if
+    all rows are known; are_sums: whether its numbers are the sums of their columns.
 
     >>> doubt = totals_doubt({"town": "Total:", "sold": "1,234", "open": None}, "sales.csv, the last row")
     >>> print(doubt.text)
     sales.csv, the last row seems to hold totals ('Total:'), and was read like any other
     """
     there = {name: cell.strip() for name, cell in cells.items() if cell is not None and cell.strip()}
-    first = next(iter(there.values()), "")
-    others = list(there.values())[1:]
-    is_said = _TOTAL.fullmatch(first) is not None and _are_numbers(others)
+    named = _column_of_word(there, columns)
+    word = there[named] if named is not None else ""
+    is_said = bool(word) and _are_numbers([cell for name, cell in there.items() if name != named])
     if not is_said and not are_sums:
         return None
     hint = "delete it"
-    if is_said and first == next(iter(cells.values())):
-        hint = f"comment={first!r} (--comment {_shell(first)}) leaves out the lines that begin with it"
-    why = repr(first) if is_said else "the sums of the columns"
+    if is_said and word == next(iter(cells.values())):
+        hint = f"comment={word!r} (--comment {_shell(word)}) leaves out the lines that begin with it"
+    why = repr(word) if is_said else "the sums of the columns"
     return Doubt("rows", f"{where} seems to hold totals ({why}), and was read like any other", hint=hint)
+
+
+def _column_of_word(there: Mapping[str, str], columns: Mapping[str, Any]) -> str | None:
+    """The column whose cell says "Total": the first one that is filled, or another one in which no other row has it."""
+    for place, (name, cell) in enumerate(there.items()):
+        if not _TOTAL.fullmatch(cell):
+            continue
+        if place == 0 or (name in columns and pc.sum(pc.equal(columns[name], cell)).as_py() == 1):
+            return name
+    return None
+
+
+def count_notes(rows: Sequence[Sequence[str | None]]) -> int:
+    """How many rows at the end are empty or have a single cell, such as a source; 0 if all are like that.
+
+    >>> count_notes([("Ulm", "3"), ("Total", "3"), ("", None), ("Source: bureau", "")])
+    2
+    """
+    n_cells = [sum(bool(cell and cell.strip()) for cell in row) for row in reversed(rows)]
+    return next((i for i, n in enumerate(n_cells) if n > 1), 0)
 
 
 def _are_numbers(cells: list[str]) -> bool:

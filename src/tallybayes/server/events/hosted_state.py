@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tallybayes.arrays.column import Codes
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import collect_doubts
 from tallybayes.errors import TallyError
 from tallybayes.io.read import to_source
 from tallybayes.model.label_plan import label_notes
@@ -103,13 +104,15 @@ class HostedState:
     def _learn_group(self, group: Sequence[RowChange]) -> list[Done | TallyError]:
         """Learn the rows of several changes together; if they are refused, those of each half."""
         try:
-            self.learn_together([row for change in group for row in change.data])
+            with collect_doubts() as found:
+                self.learn_together([row for change in group for row in change.data])
         except TallyError as error:
             half = len(group) // 2
             return [*self._learn_group(group[:half]), *self._learn_group(group[half:])] if half else [error]
         label = self.state.schema.label
         missing = [[row.get(label) for row in change.data].count(None) for change in group]
-        return [Done(len(change.data) - n, n) for change, n in zip(group, missing, strict=True)]
+        notes = [self._doubts(change.data) if found else () for change in group]
+        return [Done(len(change.data) - n, n, more) for change, n, more in zip(group, missing, notes, strict=True)]
 
     def _change_alone(self, change: RowChange, check: RowCheck | None) -> Done | TallyError:
         try:
@@ -122,10 +125,11 @@ class HostedState:
     def change(self, data: EventData, sign: int) -> Done:
         """Learn (1) or forget (-1) the rows of one event, all or nothing."""
         before = self._decisions()
-        counted = self._count(data, grows=sign > 0)
+        with collect_doubts() as found:
+            counted = self._count(data, grows=sign > 0)
         labels = self.state.statistics.in_use() if sign > 0 else []
         self._replace((add_rows if sign > 0 else subtract_rows)(self.state, counted))
-        notes = change_notes(self.state.statistics, sign)
+        notes = (*map(str, found), *change_notes(self.state.statistics, sign))
         if sign > 0:
             notes += label_notes(labels, counted.class_rows, counted.rewritten)
         rows = counted.n_rows - counted.n_missing
@@ -177,6 +181,12 @@ class HostedState:
         counted = RowCounter(plan, grows=grows).count(to_source(data))
         counted.unread_dates.tell()
         return counted
+
+    def _doubts(self, data: EventData) -> tuple[str, ...]:
+        """What is doubtful about some of the rows that were counted together."""
+        with collect_doubts() as found:
+            self._count(data, grows=True)
+        return tuple(map(str, found))
 
     def _replace(self, state: ModelState) -> None:
         self._known = None

@@ -8,7 +8,8 @@ application/vnd.apache.arrow.stream     record batches
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,9 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.column_doubts import words_for_no_label
 from tallybayes.columns.schema import Schema
+from tallybayes.doubts import Doubt, collect_doubts, doubt
 from tallybayes.errors import DataError, Described, TallyError, did_you_mean, is_real_number
 from tallybayes.io.files import Files
 from tallybayes.io.formats.file_format import ReadOptions
@@ -30,13 +33,27 @@ from tallybayes.server.http.http_problem import HttpError
 from tallybayes.server.http.row_source import LimitedSource, RowLimit, RowPieces
 from tallybayes.server.http.strict_json import parse_json
 from tallybayes.tables.source import Source
+from tallybayes.tables.table import Table
 
-__all__ = ["CSV", "NDJSON", "TABLES", "TSV", "RequestRows", "check_rows", "media_type", "packed_kind", "read_object"]
+__all__ = [
+    "CSV",
+    "NDJSON",
+    "TABLES",
+    "TSV",
+    "RequestRows",
+    "check_rows",
+    "doubt_label_words",
+    "media_type",
+    "packed_kind",
+    "read_object",
+    "reading_notes",
+]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 TABLES = (NDJSON, CSV, TSV, ARROW)
 _FORMATS = (JSON, *TABLES)
+_FILE = "rows.csv"  # in a temporary folder
 _OPTIONS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # beside rows: what they may be
     "probabilities": ("true or false", lambda value: isinstance(value, bool)),
     "interval": (
@@ -144,7 +161,7 @@ class RequestRows:
         if (kind := packed_kind(self.content)) is not None:
             raise HttpError.of(415, "text that is not compressed", got=Described(kind))
         with temporary_copies() as folder:
-            path = Path(folder) / "rows.csv"
+            path = Path(folder) / _FILE
             path.write_bytes(self.content)
             used = None if schema is None else frozenset(columns_to_read(schema, schema.label, schema.weight))
             options = ReadOptions(format="csv" if self.media_type == CSV else "tsv", used=used)
@@ -153,13 +170,27 @@ class RequestRows:
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 
-    def as_arrow(self, snapshot: Snapshot, most: int) -> bytes | None:
-        """The rows of a table as a stream of Arrow, for the log of events; None if there are none."""
+    def as_arrow(self, snapshot: Snapshot, most: int) -> tuple[bytes | None, tuple[str, ...]]:
+        """The rows of a table as a stream of Arrow, for the log of events, None if there are none; and notes."""
         if self.media_type == ARROW:
-            return self.content if read_arrow(self.content, most).num_rows else None
-        with self.opened(RowLimit(most)) as source:
+            return (self.content if read_arrow(self.content, most).num_rows else None), ()
+        with collect_doubts() as found, self.opened(RowLimit(most)) as source:
             table = _arrow_table(source, snapshot)
-        return write_arrow(table) if table.num_rows else None
+        return (write_arrow(table) if table.num_rows else None), reading_notes(found)
+
+
+def reading_notes(doubts: Iterable[Doubt], file: str | None = None, name: str = "the rows") -> tuple[str, ...]:
+    """Doubts as texts for an answer; file: the temporary one that was read, which has another name for the sender."""
+    pattern = rf"\S*{_FILE}" if file is None else re.escape(file)
+    return tuple(re.sub(pattern, lambda _: name, str(one)) for one in doubts)
+
+
+def doubt_label_words(head: Table, label: Any) -> None:
+    """Say which words of the first rows were read as a missing label."""
+    if words := words_for_no_label(head, label):
+        shown = ", ".join(f"{word!r} ({n:,})" for word, n in words.items())
+        hint = "rows in JSON have their labels as they are"
+        doubt("labels", f"words that were read as a missing label: {shown}", column=str(label), hint=hint)
 
 
 def _arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
@@ -167,6 +198,7 @@ def _arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
     schema = snapshot.state.schema
     source.use_words(schema.missing)
     label = snapshot.label_or_default()
+    doubt_label_words(source.head(), label)
     wanted = dict.fromkeys(source.head().columns)
     known = columns_to_read(schema, label, schema.weight)
     wanted |= {name: kind for name, kind in known.items() if name in wanted}

@@ -17,7 +17,7 @@ from typing import Any
 
 from tallybayes.arrays.chunks import split
 from tallybayes.cells.arrow import to_list
-from tallybayes.columns.batch import columns_to_read
+from tallybayes.columns.batch import columns_to_read, with_parts
 from tallybayes.columns.date_inference import check_order
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import collect_doubts, tell_doubts
@@ -30,7 +30,7 @@ from tallybayes.io.formats.relation import is_arrow
 from tallybayes.io.formats.statistics_file import statistics_kind
 from tallybayes.server.http.arrow_body import read_arrow, write_arrow
 from tallybayes.server.http.parquet_body import read_parquet
-from tallybayes.server.http.request_rows import packed_kind
+from tallybayes.server.http.request_rows import doubt_label_words, packed_kind, reading_notes
 from tallybayes.server.http.service import check_stop
 from tallybayes.server.live.change_request import MAX_NEW_COLUMNS
 from tallybayes.tables.table import Table
@@ -75,11 +75,12 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
         path.write_bytes(_check(body, limit + 1))
         try:
             rows, is_truncated = _first_rows(_rows(path, schema), limit)
+            _doubt_dates(rows, schema)
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
             raise error.at(file=name or None) from None
     columns = list(dict.fromkeys(column for row in rows[:100] for column in row))
-    notes = [str(one).replace(str(path), name or "the rows") for one in doubts]
-    return {"columns": columns, "rows": rows, "truncated": is_truncated, "notes": notes}
+    notes = reading_notes(doubts, str(path), name or "the rows")
+    return {"columns": columns, "rows": rows, "truncated": is_truncated, "notes": list(notes)}
 
 
 def _first_rows(rows: Iterator[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
@@ -95,6 +96,12 @@ def _first_rows(rows: Iterator[dict[str, Any]], limit: int) -> tuple[list[dict[s
             return first, True
         first.append(row)
     return first, False
+
+
+def _doubt_dates(rows: list[dict[str, Any]], schema: Schema) -> None:
+    """Say which cells of columns of dates are no dates."""
+    names = [name for name, spec in schema.columns.items() if spec.reader.dates is not None]
+    with_parts(Table(len(rows), {name: [row.get(name) for row in rows] for name in names}), schema)
 
 
 def _check(body: bytes, n_rows: int) -> bytes:
@@ -128,6 +135,7 @@ def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
         _check_names(path.read_bytes(), known)
     tell_doubts(source.head().doubts)
     check_order(source.head(), schema)
+    doubt_label_words(source.head(), schema.label)
     for table in source.batches({name: known.get(name) for name in source.head().columns}):
         for start, stop in split(table.n_rows, _PIECE):
             check_stop()

@@ -60,6 +60,7 @@ class ChangeRequest:
     key: an idempotency key: the same request with the same key is applied once.
     if_version: the change is refused if the model has another version.
     event: the event to undo. settings: the options of calibrate and decide (`settings_change.py`).
+    notes: what was doubtful about the rows when they were read.
 
     >>> request = ChangeRequest.of_rows("learn", [{"fever": 1, "ill": "yes"}], key="a1")
     >>> request.rows, request.data
@@ -74,6 +75,7 @@ class ChangeRequest:
     if_version: int | None = None
     event: int | None = None
     settings: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
     parsed: EventData | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

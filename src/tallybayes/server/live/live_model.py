@@ -331,7 +331,7 @@ def _new_event(request: ChangeRequest, time: str, done: Done, scores: RowScores)
     facts: dict[str, Any] = {"who": request.who, "key": request.key, "media_type": request.media_type}
     facts |= {"fingerprint": None if request.key is None else request.fingerprint, "rows": request.rows}
     facts |= {"undoes": request.event if request.kind == "undo" else None, "settings": done.settings}
-    facts |= {"n_rows": done.rows, "skipped": done.skipped, "notes": done.notes}
+    facts |= {"n_rows": done.rows, "skipped": done.skipped, "notes": (*request.notes, *done.notes)}
     return NewEvent(request.kind, time, scores=scores.to_bytes(), labels=scores.labels, **facts)
 
 

@@ -22,12 +22,16 @@ _SHORT = 4000  # characters of a text, or members of a list: some tenths of a mi
 
 @dataclass
 class PredictedRows:
-    """Predictions of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept."""
+    """Predictions of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept.
+
+    notes: what was doubtful about the rows.
+    """
 
     snapshot: Snapshot
     codes: list[NDArray[np.int64]] = field(default_factory=list)
     proba: list[Floats] = field(default_factory=list)
     ends: list[Floats] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:

@@ -130,9 +130,11 @@ SCHEMAS: dict[str, Any] = {
     ),
     "UndoRequest": _closed("event:integer", event={"minimum": 1, "maximum": 2**63 - 1}),
     "Predictions": object_schema(
-        f"{_ANSWERED} classes:label[] predictions:answer[] probabilities?:number[][] intervals?:number[][][]",
+        f"{_ANSWERED} classes:label[] predictions:answer[] probabilities?:number[][] intervals?:number[][][] "
+        "notes?:text[]",
         probabilities="P(class | row), the classes as in classes.",
         intervals="Low and high end of each probability.",
+        notes="What was doubtful about the rows, such as cells that are no dates.",
     ),
     "Explanations": object_schema(f"{_ANSWERED} explanations:Explanation[]"),
     "Explanation": object_schema(
@@ -146,6 +148,7 @@ SCHEMAS: dict[str, Any] = {
         "event:integer version:integer kind:text rows:integer skipped:integer notes:text[] repeated:flag",
         event="The number of the event, for undo.",
         skipped="Rows without a label.",
+        notes="New classes, and what was doubtful about the rows.",
         repeated="The key of idempotency was seen before: this is the first answer.",
     ),
     "ModelFacts": object_schema(_FACTS, **_FACT_MEANINGS),

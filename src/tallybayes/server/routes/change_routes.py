@@ -48,11 +48,11 @@ async def forget(call: Call) -> Answer:
 
 async def _change_rows(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     request = await RequestRows.read(call)
-    rows, media_type = await _pack_body(call, request)
+    rows, media_type, notes = await _pack_body(call, request)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = request.rows  # the writer need not read them again
-    return await _commit(call, kind, rows, media_type, parsed=parsed)
+    return await _commit(call, kind, rows, media_type, parsed=parsed, notes=notes)
 
 
 async def _commit(
@@ -65,12 +65,13 @@ async def _commit(
     return Answer(body, headers=version_headers(call.live, applied))
 
 
-async def _pack_body(call: Call, request: RequestRows) -> tuple[bytes | None, str]:
-    """Rows as the log of events stores them; None if there are none."""
+async def _pack_body(call: Call, request: RequestRows) -> tuple[bytes | None, str, tuple[str, ...]]:
+    """Rows as the log of events stores them, None if there are none; their content type; and notes about them."""
     if request.rows is not None:
-        return await call.service.for_body(call.content, _write_json, request.rows), JSON
+        return await call.service.for_body(call.content, _write_json, request.rows), JSON, ()
     most, snapshot = call.service.settings.max_rows, call.published.snapshot
-    return await call.service.in_thread(request.as_arrow, snapshot, most), ARROW
+    rows, notes = await call.service.in_thread(request.as_arrow, snapshot, most)
+    return rows, ARROW, notes
 
 
 def _write_json(rows: list[dict[str, Any]]) -> bytes | None:
@@ -116,9 +117,9 @@ async def calibrate(call: Call) -> Answer:
     if has_rows == (method == "none"):
         expected = "no rows for the method none" if has_rows else "rows to calibrate on"
         raise HttpError.of(422, expected, got=Described("rows" if has_rows else "none"))
-    rows, media_type = await _pack_body(call, request) if has_rows else (None, JSON)
+    rows, media_type, notes = await _pack_body(call, request) if has_rows else (None, JSON, ())
     settings = {"method": method, "leave_one_out": not request.options.get("new", False)}
-    return await _commit(call, "calibrate", rows, media_type, settings=settings)
+    return await _commit(call, "calibrate", rows, media_type, settings=settings, notes=notes)
 
 
 @routes.add(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.doubts import collect_doubts
 from tallybayes.errors import Described
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
 from tallybayes.explaining.explain_rows import explain as explain_rows
@@ -23,7 +25,7 @@ from tallybayes.server.http.arrow_body import write_arrow
 from tallybayes.server.http.call import Call
 from tallybayes.server.http.endpoint import BodyFacts, Routes
 from tallybayes.server.http.http_problem import HttpError
-from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows
+from tallybayes.server.http.request_rows import NDJSON, TABLES, RequestRows, reading_notes
 from tallybayes.server.http.row_source import INTERVAL_COST, MAX_ANSWER_NUMBERS, RowLimit
 from tallybayes.server.http.service import check_stop
 from tallybayes.server.live.predicted_rows import PredictedRows
@@ -78,14 +80,16 @@ async def answer_predictions(
 ) -> Answer:
     """Score rows, a few at once, many in a thread; answer when all are scored, so that an error is answered as one."""
     snapshot = call.published.snapshot
-    predicted = None if request.rows is None or level is not None else PredictedRows.of_few(snapshot, request.rows)
-    if predicted is not None:
-        return answer(predicted)
+    with collect_doubts() as found:
+        few = None if request.rows is None or level is not None else PredictedRows.of_few(snapshot, request.rows)
+    if few is not None:
+        return answer(replace(few, notes=reading_notes(found)) if found else few)
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
-        with request.opened(limit, snapshot.state.schema) as source:
-            return answer(PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba))
+        with collect_doubts() as found, request.opened(limit, snapshot.state.schema) as source:
+            predicted = PredictedRows.of(snapshot, source, level, keeps_proba=keeps_proba)
+            return answer(replace(predicted, notes=reading_notes(found)))
 
     return await call.service.in_thread(work)
 
@@ -97,6 +101,8 @@ def _answer(call: Call, kind: str, options: dict[str, Any], scored: PredictedRow
         types = _table_types(scored, kind, with_ends=options.get("interval") is not None)
         return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
     facts = {**call.model_version, "classes": classes, "predictions": ListParts(scored.answers(classes), _plain_json)}
+    if scored.notes:
+        facts["notes"] = list(scored.notes)
     if options.get("probabilities", True):
         facts["probabilities"] = ListParts((piece.tolist() for piece in scored.proba), _plain_json)
     if options.get("interval") is not None:
