@@ -18,8 +18,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tallybayes.cells.arrow import pc
 from tallybayes.cells.century import POSIX, full_year
 from tallybayes.errors import ParameterError
 
@@ -30,6 +31,7 @@ __all__ = [
     "DateFormat",
     "DateOrder",
     "Moment",
+    "begins_with_day_or_month",
     "is_date",
     "is_month",
     "is_season",
@@ -247,6 +249,17 @@ def is_season(text: str) -> bool:
     """
     match = re.fullmatch(r"(\d{4})[-/](\d{2})", text.strip())
     return match is not None and (int(match[1]) + 1) % 100 == int(match[2])
+
+
+def begins_with_day_or_month(cells: Any) -> Any:
+    """Which cells of text are dates in whose digits the day or the month comes first.
+
+    >>> import pyarrow as pa
+    >>> cells = pa.array(["01/02/2024", "2024-01-02", "1 Feb 2024", "31.1.24 10:00", None])
+    >>> begins_with_day_or_month(cells).to_pylist()
+    [True, False, False, True, None]
+    """
+    return pc.match_substring_regex(cells, r"^\s*\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})(\D|$)")
 
 
 def short_year(text: str) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_identifier
 from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import as_family, doubt, tell_doubts
+from tallybayes.errors import shorten
 from tallybayes.families import Ordinal
-from tallybayes.formatting import listed
+from tallybayes.formatting import listed, shown
 from tallybayes.tables.raw_values import is_missing, is_number
 from tallybayes.tables.table import Table, column_values
 
@@ -32,9 +34,11 @@ __all__ = [
     "doubt_exclusions",
     "doubt_labels",
     "doubt_large_integers",
+    "doubt_late_words",
     "doubt_missing_words",
     "doubt_numbers",
     "doubt_numbers_like_dates",
+    "doubt_values_outside",
     "find_sign_values",
     "words_for_no_label",
 ]
@@ -111,6 +115,28 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
 def _is_empty(table: Table, name: str) -> bool:
     """Whether a column has nothing but missing values."""
     return bool(table.columns[name].null_count == table.n_rows)
+
+
+def doubt_late_words(head: Table, words: Mapping[str, Mapping[str, int]], n_rows: int) -> None:
+    """Say which words for missing values are frequent among all rows, in columns that the first rows showed without.
+
+    words: how many cells of a column are which words, among all rows.
+    """
+    doubt_missing_words(replace(head, n_rows=n_rows, missing_words=words), None, words, None)
+
+
+def doubt_values_outside(spec: ColumnSpec, keys: Mapping[Any, float]) -> None:
+    """Say which values of a column with an order are outside it; keys: all values, and the rows of each."""
+    if not isinstance(spec.family, Ordinal):
+        return
+    ranks = spec.family.ranking.of_keys(list(keys))
+    outside = [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]
+    if outside:
+        n = sum(keys[key] for key in outside)
+        rows = f"{n:,.15g} row{'' if n == 1 else 's'}"
+        text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
+        hint = f"{as_family(spec.name, 'categorical')} counts every value, without an order"
+        doubt("categories", text, column=spec.name, hint=hint)
 
 
 def words_for_no_label(table: Table, label: Any) -> Mapping[str, int]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, is_text_type, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, to_list, to_numpy
 from tallybayes.cells.century import POSIX, born, full_year, window_start
 from tallybayes.cells.date_format import (
     DATE_PARTS,
     DAY,
     DateFormat,
+    begins_with_day_or_month,
     is_date,
     is_month,
     is_season,
@@ -44,9 +45,10 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import as_family, doubt
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
+from tallybayes.tables.source import OpenDateError
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["are_dates", "check_later_files", "check_order", "infer_date_parts", "is_date_type"]
+__all__ = ["are_dates", "check_later_files", "check_open_dates", "check_order", "infer_date_parts", "is_date_type"]
 
 _REASONS = {
     "elapsed": "days since 1970-01-01",
@@ -208,6 +210,34 @@ def check_later_files(tables: Iterable[Table], schema: Schema) -> Iterator[Table
             check_order(table, schema)
         file = here
         yield table
+
+
+def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[str], bool]) -> None:
+    """Look for dates that begin with the day or the month, where the first rows had none and left the order open.
+
+    Of rows that a model is fitted to. An OpenDateError asks for all cells of the column to decide; where the data
+    cannot be read from its start once more, there is a doubt.
+    """
+    for name, spec in schema.columns.items():
+        form = spec.reader.dates
+        if form is None or form.day_first is not None or form.epoch is not None or name not in table.columns:
+            continue
+        if (row := _first_open_date(table.columns[name])) is None:
+            continue
+        if may_begin_again(name):
+            hint = f"{as_family(name, 'date:day_first')} and date:month_first say what comes first"
+            got = table.columns[name][row].as_py()
+            expected = "a date that begins with the year"
+            raise table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
+        check_order(table.only([name]), schema.with_columns({name: spec}))
+
+
+def _first_open_date(raw: Raw) -> int | None:
+    """The first cell of a column of text that is a date like 01/02/2024."""
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or not is_text_type(raw.type):
+        return None
+    row = pc.index(begins_with_day_or_month(combine_chunks(raw)), True).as_py()
+    return None if row < 0 else row
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:

@@ -13,16 +13,18 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.cells.arrow import pc
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.doubts import Doubt, doubt, tell_doubts
+from tallybayes.doubts import Doubt, DoubtKind, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited, LaterCells
@@ -42,7 +44,7 @@ from tallybayes.io.formats.json import Json
 from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
-from tallybayes.tables.source import HEAD, Kind, Progress, Source, UnexpectedCellError
+from tallybayes.tables.source import HEAD, BadRows, Kind, OpenDateError, Progress, Source, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["FORMATS", "Files", "find_paths"]
@@ -62,8 +64,9 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
 _BELOW = 10_000_000  # cells below the first rows that decide about a column that these were wrong about
-_ODD_ROWS = 100  # of these that become first rows
+_ODD_ROWS = 100  # of these that become first rows, from all parts of the file
 _LATER = 1000  # rows examined in files after the first
+_EMPTY = 1000  # empty cells after which no words for missing values are looked for
 _ENDINGS = {
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
@@ -185,10 +188,18 @@ class Files(Source):
             self._say(form)
         return True
 
+    def may_begin_again(self, column: str) -> bool:
+        """Whether all cells of a column may decide about it, which is known of text, and done once."""
+        return self.is_reconsidered and self._can_look_below(column)
+
+    def _can_look_below(self, column: str) -> bool:
+        form = self.formats[0]
+        return isinstance(form, Delimited) and column not in form.later and column in form.expressions
+
     def _look_below(self, error: UnexpectedCellError) -> bool:
         """Decide about a column once more, by all of its cells, because one below the first rows is of another type."""
         form, column = self.formats[0], str(error.column)
-        if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
+        if not isinstance(form, Delimited) or not self._can_look_below(column):
             return False
         n_first = self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
         cells, rows = list[Any](), list[Any]()
@@ -199,16 +210,40 @@ class Files(Source):
             below = here.slice(n_first)
             n_first = max(n_first - len(here), 0)
             cells.append(below[column])
-            rows.append(below.filter(pc.fill_null(form.is_unexpected(column, below[column].combine_chunks()), False)))
+            odd = form.is_unexpected(error, below[column].combine_chunks())
+            rows.append(below.filter(pc.fill_null(odd, False)))
         every = pa.chunked_array([chunk for part in cells for chunk in part.chunks], pa.string())
-        form.later[column] = LaterCells(
-            every.slice(0, _BELOW).combine_chunks(), pa.concat_tables(rows).slice(0, _ODD_ROWS)
+        odd_rows = pa.concat_tables(rows)
+        some = odd_rows.take(
+            pa.array(np.linspace(0, len(odd_rows) - 1, min(len(odd_rows), _ODD_ROWS)).astype(np.int64))
         )
+        form.later[column] = LaterCells(every.slice(0, _BELOW).combine_chunks(), some)
         self._head, self._unread_numbers = None, UnreadNumbers()
         text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
         place = error.file if error.line is None else f"{error.file}, line {error.line}"
-        doubt("number format", f"{text} in {place}", column=column, hint=error.hint)
+        kind: DoubtKind = "dates" if isinstance(error, OpenDateError) else "number format"
+        doubt(kind, f"{text} in {place}", column=column, hint=error.hint)
         return True
+
+    def missing_words(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """How many cells of some columns are which words for missing values, in files of text.
+
+        All rows are read once more, unless the first cells that are missing below the first rows are all empty.
+        """
+        counts, n_empty, n_rows = {name: Counter[str]() for name in names}, 0, 0
+        n_first, skip = self.head().n_rows, self.bad is not None
+        for form in self.formats if names else ():
+            if not isinstance(form, Delimited):
+                continue
+            for table in form.tables(dict.fromkeys(names), keep=True, bad=BadRows() if skip else None):
+                for name in counts.keys() & table.columns.keys():
+                    cells, written = table.columns[name], (table.kept or {})[name].combine_chunks()
+                    counts[name].update(form.words.of_column(name).usual_among(written, cells))
+                    n_empty += cells.null_count if n_rows >= n_first else 0
+                n_rows += table.n_rows
+                if n_empty >= _EMPTY and not any(counts.values()):
+                    return {}
+        return {name: dict(found.most_common()) for name, found in counts.items() if found}
 
     def _read_head(self) -> Table:
         """The first rows of all files together."""

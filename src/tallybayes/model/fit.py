@@ -24,6 +24,7 @@ from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.joint_columns import doubt_incomplete_rows
 from tallybayes.model.label_plan import doubt_classes, doubt_few_rows
+from tallybayes.model.later_rows import doubt_later_rows, missing_label_words
 from tallybayes.model.model import Change, Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
@@ -92,6 +93,7 @@ def rereads(work: Work) -> Work:
             return work(data, *arguments, **options)
         source = to_source(data)
         while True:
+            source.is_reconsidered = True
             try:
                 with collect_doubts() as found:
                     result = work(source, *arguments, **options)
@@ -101,6 +103,8 @@ def rereads(work: Work) -> Work:
                     continue
                 tell_doubts(found)
                 raise
+            finally:
+                source.is_reconsidered = False
             tell_doubts(found)
             return result
 
@@ -144,7 +148,8 @@ def finish_fit(model: Model, plan: Plan, sample: RowSample | None, change: Chang
     """
     label = plan.counting.label
     check_value(model, label, source)
-    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, missing_label_words(plan, change.skipped, source))
+    doubt_later_rows(model.snapshot().state, plan, change, source)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)

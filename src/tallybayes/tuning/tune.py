@@ -31,6 +31,7 @@ from tallybayes.model.fit import (
     without_group,
 )
 from tallybayes.model.fit_plan import Plan
+from tallybayes.model.later_rows import doubt_later_rows, missing_label_words
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
@@ -149,7 +150,8 @@ def tune(
     sample = RowSample(rows, if_rare=rows)
     change = learn_and_sample(model, sample, source, label=label, sample_weight=sample_weight)
     check_value(model, label, source)
-    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, missing_label_words(plan, change.skipped, source))
+    doubt_later_rows(model.snapshot().state, plan, change, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
     if change.rows < LEAST_ROWS:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.chunks import n_threads
 from tallybayes.cells.arrow import pc
+from tallybayes.cells.date_format import begins_with_day_or_month
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers, looks_like_number
 from tallybayes.cells.number_format import NumberFormat, with_signs
@@ -34,7 +35,8 @@ from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
 from tallybayes.io.formats.totals_row import are_sums, totals_doubt
-from tallybayes.tables.source import BadRows, Kind
+from tallybayes.tables.raw_values import is_number
+from tallybayes.tables.source import BadRows, Kind, OpenDateError, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["Delimited", "LaterCells"]
@@ -333,13 +335,19 @@ class Delimited(DuckDBFormat):
         later = {name: one.cells for name, one in self.later.items() if name in texts}
         return texts | {name: pa.concat_arrays([texts[name][n_added:], cells]) for name, cells in later.items()}
 
-    def is_unexpected(self, name: str, cells: Any) -> Any:
-        """Which cells are of another type than the first ones of a column."""
+    def is_unexpected(self, error: UnexpectedCellError, cells: Any) -> Any:
+        """Which cells of a column are of another type than the first ones, as the one that the error is about."""
+        name = str(error.column)
+        if isinstance(error, OpenDateError):
+            return begins_with_day_or_month(cells)
         if self.inferred.get(name) == "flag":
             return pc.invert(pc.match_substring_regex(cells, _FLAG))
         reading = self.readings.get(name)
         form = (None if reading is None else reading.needed_format) or NumberFormat()
-        return pc.and_(pc.is_null(form.parse(cells)), looks_like_number(cells))
+        numbers = form.parse(cells)
+        if is_number(error.got):  # it was read as a number, but the first ones were only 0 and 1
+            return pc.invert(pc.is_in(numbers, value_set=pa.array([0.0, 1.0])))
+        return pc.and_(pc.is_null(numbers), looks_like_number(cells))
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
