@@ -1,6 +1,8 @@
 """What a person would want to know about a file, and was not told: each from a real file."""
 
+import datetime
 import json
+import random
 import warnings
 
 import pytest
@@ -159,3 +161,39 @@ def test_a_class_of_a_single_row_among_large_ones_is_said(tmp_path):
     assert text == "the class '7' has a single row, every other at least 30"
     assert doubts_of(write(tmp_path / "b.csv", ["x,y", *rows, "3,r", "3,r"])) == []
     assert doubts_of(write(tmp_path / "c.csv", ["x,y", *rows[:30], "3,r"])) == []
+
+
+def test_codes_that_repeat_and_are_excluded_are_said(tmp_path):
+    draw = random.Random(0).randrange
+    rows = [f"C{draw(1500)}.0,{10_000 + draw(1500)},o{i},{draw(1500)},{'ab'[draw(2)]}" for i in range(1000)]
+    path = write(tmp_path / "a.csv", ["icd_code,zip_code,order_code,user_id,y", *rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tb.fit(path, label="y", column_weights=None)
+    assert [(one.text, one.hint) for one in model.doubts] == [
+        (
+            "texts that hardly repeat, excluded as identifiers: icd_code",
+            'families={"icd_code": "text"} (--as icd_code=text) uses it',
+        ),
+        (
+            "numbers that hardly repeat, excluded as identifiers: zip_code",
+            'families={"zip_code": "histogram"} (--as zip_code=histogram) uses it',
+        ),
+    ]
+
+
+def test_single_words_that_repeat_after_the_first_thousand_are_said(tmp_path):
+    draw = random.Random(0).randrange
+    rows, later = ([f"{i:05},{word}{i},{'ab'[draw(2)]}" for i in range(n)] for word, n in (("w", 1200), ("v", 500)))
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["zip,word,y", *rows, *later]))
+    assert text == "texts that hardly repeat, excluded as identifiers: zip"
+
+
+@pytest.mark.parametrize("form", ["%a %b %d %H:%M:%S %Y", "%d/%b/%Y:%H:%M:%S +0000", "%Y%m%dT%H%M%S"])
+def test_dates_of_logs_are_dates(tmp_path, form):
+    first = datetime.datetime(2005, 12, 4, 4, 47, 44)
+    rows = [f"{first + datetime.timedelta(minutes=97 * i):{form}},{'ab'[i % 2]}" for i in range(300)]
+    path = write(tmp_path / "a.csv", ["at,y", *rows])
+    model = tb.fit(path, label="y", column_weights=None)
+    assert model.schema.family_name("at") == "date"
+    assert model.doubts == ()

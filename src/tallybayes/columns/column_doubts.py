@@ -21,7 +21,7 @@ from tallybayes.cells.date_format import parse_date
 from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
-from tallybayes.columns.identifier import named_as_identifier
+from tallybayes.columns.identifier import named_as_code, named_as_identifier
 from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import as_family, doubt, tell_doubts
 from tallybayes.errors import shorten
@@ -47,6 +47,7 @@ _SEVERAL = 0.02  # share of the cells from which None or a sign may be a categor
 _FREQUENT = 0.2  # the same for NA, which hardly ever is, and for None in a short table
 _LEAST_SIGNS = 5  # cells of such a word
 _MAY_BE_VALUES = ("na", "n/a")  # "not applicable"; NaN and null are written by programs alone
+_DIFFERENT = 0.99  # share of the values that are different, from which hardly any repeats
 _LISTED = 5  # names of columns, words
 _SOME_ROWS = 1000  # whose values are looked at
 _LARGE = 8  # bytes of integers that may be too large for a double
@@ -171,15 +172,33 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
     """Say which columns are not used though they have values that might tell something.
 
     Not identifiers by their name, the numbers of the rows, single words none of which repeats, and addresses of mails.
+    Codes that repeat (`zip_code`) are said: they may classify the rows.
     """
     excluded: dict[Status, list[str]] = {}
     for spec in specs if not table.holds_documents else ():
-        if spec.status in _USES and not named_as_identifier(spec.name) and not _tells_nothing(spec, table):
+        if spec.status in _USES and not _names_rows(spec, table) and not _tells_nothing(spec, table):
             excluded.setdefault(spec.status, []).append(spec.name)
     for status, names in excluded.items():
         text, family = _USES[status]
         hint = None if family is None else f"{as_family(names[0], family)} uses {'it' if len(names) == 1 else 'one'}"
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
+
+
+def _names_rows(spec: ColumnSpec, table: Table) -> bool:
+    """Whether a column names the rows by its own name."""
+    if not named_as_identifier(spec.name):
+        return False
+    return not named_as_code(spec.name) or _are_different(table.columns[spec.name])
+
+
+def _are_different(raw: Any) -> bool:
+    """Whether hardly any value of a column is there twice."""
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        n, n_distinct = len(raw) - raw.null_count, pc.count_distinct(raw).as_py()
+    else:
+        values = [value for value in column_values(raw) if not is_missing(value)]
+        n, n_distinct = len(values), len(set(values))
+    return bool(n_distinct >= _DIFFERENT * n)
 
 
 def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
@@ -194,7 +213,7 @@ def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
     if spec.status is Status.SAME_DATE:
         return len(set(map(str, values))) == 1
     are_words = spec.status is Status.IDENTIFIER and all(re.fullmatch(r"[\w@'-]+", str(value)) for value in values)
-    return are_words and len(set(values)) == len(values)
+    return are_words and len(set(values)) == len(values) and _are_different(table.columns[spec.name])
 
 
 def doubt_large_integers(specs: Iterable[ColumnSpec], table: Table) -> None:
