@@ -186,3 +186,14 @@ def test_a_word_for_a_missing_label_that_comes_late_is_named():
     rows = [f"{i % 7};{'uv'[i % 2] if i < 100 else '-'}\n" for i in range(160)]
     with pytest.warns(tb.DataWarning, match=r"60 of 160 rows have no label.*missing label: '-' \(60\)"):
         tb.fit(file_with("".join(["a;y\n", *rows]).encode()), label="y", column_weights=None)
+
+
+def test_frequent_words_below_become_a_column_and_rare_ones_are_said():
+    numbers = [str(i * 37 % 30) for i in range(100)]
+    path = path_of([*numbers, *["unlimited"] * 40])
+    model, found = fitted(path)
+    assert "p.word" in model.schema.families
+    assert f"not the first {FIRST} alone, because of 'unlimited'" in found[0]
+    model, found = fitted(path_of([*numbers, *["unlimited"] * 3]))
+    assert "p.word" not in model.schema.columns
+    assert found[0].startswith("3 cells are not numbers and were treated as missing: unlimited (3)")

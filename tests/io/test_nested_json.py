@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import warnings
 
 import duckdb
 import numpy as np
@@ -225,3 +226,19 @@ def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, ot
         tb.fit(path, label="y")
     with pytest.warns(DataWarning, match="1 value is not"):
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {"a": 40, "b": 40}
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_objects_in_cells_of_text_are_said_with_a_query_that_divides_them(tmp_path, quote):
+    genres = [[{"id": i, "name": name} for i, name in enumerate(names)] for names in (["War"], ["Love", "War"], [])]
+    cells = [json.dumps(genres[i % 3]).replace('"', quote) for i in range(60)]
+    rows = [f"{i % 9},{'ab'[i % 2]}" + ',"' + cell.replace('"', '""') + '"' for i, cell in enumerate(cells)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["n,y,genres of a film", *rows]) + "\n")
+    with pytest.warns(tb.DataWarning, match="lists of objects were read as text"):
+        (doubt,) = tb.fit(path, label="y", column_weights=None).doubts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tb.fit(doubt.hint.partition(": ")[2], label="y", column_weights=None)
+    assert list(model.schema.columns) == ["n", "genres_of_a_film_name"]
+    assert str(model.schema.families["genres_of_a_film_name"]) == "tags:separator=,"

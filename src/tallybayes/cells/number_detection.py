@@ -6,8 +6,8 @@ fits (`1,5` or `1,234.50`) decide for those that two fit (`5,201`). Where none d
 gives numbers with a separator (`5,201`) and numbers without (`865`) the same magnitude, and the doubt is kept, to be
 said aloud.
 
-A column holds numbers if nearly all cells are numbers, or at least half of them and the rest are few different words
-without digits ("unknown", "refused"). Codes with leading zeros stay text.
+A column holds numbers if nearly all cells are numbers; or half of them, and the rest are few different words without
+digits ("unknown"); or a quarter, if they are diverse and all words frequent. Codes with leading zeros stay text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import NumberReading, all_match
+from tallybayes.cells.number_reading import NumberReading, all_match, is_frequent
 from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
 from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
@@ -47,6 +47,7 @@ _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to 
 _LIMITS = ("<", ">", "\u2264", "\u2265")
 _MANY_NUMBERS = 100  # distinct cells up to which numbers and limits may be an order (`known_order.py`)
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
+_QUARTER, _MANY_DIFFERENT = 0.25, 20  # or this one of more different numbers, if every word is frequent
 
 
 def _pattern(decimal: str, thousands: str) -> str:
@@ -232,7 +233,7 @@ def _decide_reading(
     odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
-    is_numeric = _holds_numbers(n_numbers, words, evidence)
+    is_numeric = _holds_numbers(numbers, n_numbers, words, evidence)
     doubts = [*doubts, *_powers(evidence.cells, form)] if is_numeric else []
     if is_numeric and evidence.has_codes:
         is_numeric, doubts = False, _few_codes(evidence)
@@ -260,7 +261,7 @@ def _decide_reading(
     )
 
 
-def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
+def _holds_numbers(numbers: Any, n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
     n = len(evidence.cells)
     values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
     limits = {word for word in values if word[:1] in _LIMITS}
@@ -270,7 +271,11 @@ def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence
         words = {word: n_cells for word, n_cells in words.items() if word not in values}
     elif values:  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
-    return mostly_numbers(n_numbers, n) or (n >= _FEW_CELLS and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
+    if mostly_numbers(n_numbers, n) or n < _FEW_CELLS or len(words) > _FEW_WORDS:
+        return mostly_numbers(n_numbers, n)
+    keeps_words = all(is_frequent(word, n_cells, n) for word, n_cells in words.items())  # as a column of their own
+    is_diverse = keeps_words and len(numbers.unique()) > _MANY_DIFFERENT
+    return n_numbers >= (_QUARTER if is_diverse else _HALF) * n
 
 
 def mostly_numbers(n_numbers: float, n: int) -> bool:

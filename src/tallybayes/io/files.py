@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import pc
+from tallybayes.cells.arrow import is_text_type, pc
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.doubts import Doubt, DoubtKind, doubt, tell_doubts
+from tallybayes.doubts import Doubt, DoubtKind, as_family, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited, LaterCells
@@ -44,6 +44,7 @@ from tallybayes.io.formats.json import Json
 from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
+from tallybayes.io.formats.unread_json import objects_in_text
 from tallybayes.tables.source import HEAD, BadRows, Kind, OpenDateError, Progress, Source, UnexpectedCellError
 from tallybayes.tables.table import Table
 
@@ -205,6 +206,7 @@ class Files(Source):
         cells, rows = list[Any](), list[Any]()
         if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
             return False
+        self._unread_numbers = UnreadNumbers()
         for table in self.batches(dict.fromkeys(form.expressions)):
             here = pa.table({name: _as_text(table, name) for name in form.expressions})
             below = here.slice(n_first)
@@ -218,9 +220,9 @@ class Files(Source):
             pa.array(np.linspace(0, len(odd_rows) - 1, min(len(odd_rows), _ODD_ROWS)).astype(np.int64))
         )
         form.later[column] = LaterCells(every.slice(0, _BELOW).combine_chunks(), some)
-        self._head, self._unread_numbers = None, UnreadNumbers()
+        self._head = None
         text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
-        place = error.file if error.line is None else f"{error.file}, line {error.line}"
+        place = str(error.file) if error.line is None else f"{error.file}, line {error.line}"
         kind: DoubtKind = "dates" if isinstance(error, OpenDateError) else "number format"
         doubt(kind, f"{text} in {place}", column=column, hint=error.hint)
         return True
@@ -250,6 +252,10 @@ class Files(Source):
         skip = self.bad is not None
         first = self.formats[0].head(HEAD, skip_bad=skip)
         columns, readings, doubts = dict(first.columns), dict(first.readings), list(first.doubts)
+        if isinstance(self.formats[0], Delimited):
+            texts = {name: raw for name, raw in columns.items() if is_text_type(raw.type)}
+            found = (objects_in_text(name, raw, self.formats[0].name) for name, raw in texts.items())
+            doubts += [one for one in found if one is not None]
         for form in self.formats[1:]:
             later = form.head(_LATER, skip_bad=skip)
             readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
@@ -275,7 +281,16 @@ class Files(Source):
                 yield table
                 if self._progress is not None:
                     self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
+        self._look_for_words(n_rows)
         self._unread_numbers.tell()
+
+    def _look_for_words(self, n_rows: int) -> None:
+        """Let all cells decide about a column of numbers that has words below the first rows, if they are frequent."""
+        for name in filter(self.may_begin_again, self._unread_numbers.columns):
+            word = self._unread_numbers.frequent_word(name, n_rows)
+            if word is not None:
+                hint = f"{as_family(name, 'categorical')} counts every word by itself"
+                raise UnexpectedCellError("numbers", got=word, column=name, row=n_rows, file=self.paths[-1], hint=hint)
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]

@@ -347,7 +347,8 @@ class Delimited(DuckDBFormat):
         numbers = form.parse(cells)
         if is_number(error.got):  # it was read as a number, but the first ones were only 0 and 1
             return pc.invert(pc.is_in(numbers, value_set=pa.array([0.0, 1.0])))
-        return pc.and_(pc.is_null(numbers), looks_like_number(cells))
+        is_word = not looks_like_number(pa.array([error.got]))[0].as_py()
+        return pc.and_(pc.is_null(numbers), pc.xor(looks_like_number(cells), is_word))
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""

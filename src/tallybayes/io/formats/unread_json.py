@@ -1,6 +1,6 @@
 """What JSON holds that is no cell of a table: lists of objects, objects that are nested too deep or irregular.
 
-It is not read, and said, with the query that reaches it.
+It is not read, and said, with the query that reaches it. The same in cells of a file of text is read as text, and said.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tallybayes.cells.arrow import pc
 from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
 from tallybayes.io.formats.duckdb_connection import sql_name, sql_text
 from tallybayes.tables.nested_values import DEPTH, Path, path_name
 from tallybayes.tables.raw_values import is_number
 
-__all__ = ["mixed_doubt", "unread_doubt"]
+__all__ = ["mixed_doubt", "objects_in_text", "unread_doubt"]
+
+_OBJECT = r"""(?s)^\s*(?P<list>\[)?\s*\{\s*(?P<quote>["'])(?P<key>[^"']+)["']\s*:.*\}\s*\]?\s*$"""  # or a list of some
+_EMPTY = r"^\s*(\[\s*\]|\{\s*\})\s*$"
+_MOST = 0.9  # share of the cells that are such, from which a column is one of them
+_SOME = 1000  # cells that are looked at
 
 
 def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
@@ -63,6 +69,31 @@ def _name(name: str) -> str:
 def _alias(path: Path, key: Any) -> str:
     """A name for what a query gives."""
     return re.sub(r"\W+", "_", "_".join([path[-1], *([] if key is None else [str(key)])])).lower()
+
+
+def objects_in_text(name: str, cells: Any, file: str) -> Doubt | None:
+    """That cells of text are objects of JSON or Python, or lists of them; cells: an Arrow array without missing words.
+
+    >>> import pyarrow as pa
+    >>> print(objects_in_text("genres", pa.array(["[{'id': 28, 'name': 'Action'}]", "[]"]), "a.csv").text)
+    a.csv: lists of objects were read as text
+    """
+    there = cells[:_SOME].drop_null()
+    there = there.filter(pc.invert(pc.match_substring_regex(there, _EMPTY)))
+    parts = pc.extract_regex(there, _OBJECT).drop_null()
+    if not len(parts) or len(parts) < _MOST * len(there):
+        return None
+    is_list, quote, first_key = (parts[0].as_py()[group] for group in ("list", "quote", "key"))
+    of_text = re.search(r"""["']([^"']+)["']\s*:\s*["']""", there[0].as_py())
+    key = first_key if of_text is None else of_text[1]
+    text = _name(name)
+    if quote == "'":
+        text = f"""replace({text}, '\'\'', '"')"""
+    path = sql_text(f"${'[*]' if is_list else ''}.{_name(key)}")
+    reached = f"json_extract_string(TRY_CAST({text} AS JSON), {path}) AS {_alias((name,), key)}"
+    query = f"SELECT * EXCLUDE ({_name(name)}), {reached} FROM {sql_text(file)}"
+    what = "lists of objects" if is_list else "objects"
+    return Doubt("file", f"{file}: {what} were read as text", name, f"a query as the data divides them: {query}")
 
 
 def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
