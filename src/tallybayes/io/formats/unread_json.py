@@ -6,6 +6,7 @@ It is not read, and said, with the query that reaches it. The same in cells of a
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -101,7 +102,9 @@ def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
 
     >>> print(mixed_doubt("meta", [{"k": 1}, "none", {"k": 2}], "a.json"))
     column 'meta': a.json: 1 value is not an object like the others, such as 'none', and may be read as missing
-    hint: write all values in one way
+    hint: ignore=["meta"] (--ignore meta) leaves out the column
+    >>> print(mixed_doubt("tags", [["a", "b"], "a", ["b"]], "a.json").text)
+    a.json: 1 value is not a list like the others, such as 'a', and is read as a list of one value
     """
     shapes = Counter(_shape(value) for value in values if value is not None)
     if len(shapes) < 2:
@@ -110,8 +113,12 @@ def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
     n = shapes.total() - n_usual
     example = shorten(next(value for value in values if value is not None and _shape(value) != usual))
     verb = "value is" if n == 1 else "values are"
-    text = f"{n:,} {verb} not {usual} like the others, such as {example}, and may be read as missing"
-    return Doubt("odd cells", f"{file}: {text}", name, "write all values in one way")
+    how = "may be read as missing"
+    if usual == "a list" and "a single value" in shapes:
+        how = "is read as a list of one value" if n == 1 else "are read as lists of one value"
+    text = f"{n:,} {verb} not {usual} like the others, such as {example}, and {how}"
+    hint = f'ignore=["{name}"] (--ignore {shlex.quote(name)}) leaves out the column'
+    return Doubt("odd cells", f"{file}: {text}", name, hint)
 
 
 def _shape(value: Any) -> str:
