@@ -287,3 +287,16 @@ def test_times_of_a_few_hours_that_may_be_durations_are_said():
         ):
             tb.fit({"t": times, "y": labels}, label="y", column_weights=None)
         tb.fit({"t": durations, "y": labels}, label="y", families={"t": "date"}, column_weights=None)
+
+
+def test_few_different_words_beside_many_dates_are_missing_and_said():
+    days = [f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(240)]
+    zero = ["0000-00-00" if i % 3 == 0 else day for i, day in enumerate(days)]
+    y = np.random.default_rng(0).integers(0, 2, 240)
+    with pytest.warns(DataWarning, match=r"^column 'd': 80 cells are not dates, such as '0000-00-00': read as missing"):
+        model = tb.fit({"d": zero, "y": y}, label="y")
+    assert model.schema.family_name("d") == "date"
+    months = [f"{'Jan Feb Mar'.split()[i % 3]} 2021" if i % 2 else "later" for i in range(240)]
+    others = [f"no. {i % 18}" if i % 3 == 0 else day for i, day in enumerate(days)]
+    model = tb.fit({"few dates": months, "many words": others, "y": y}, label="y")
+    assert [str(model.schema.families[name]) for name in ("few dates", "many words")] == ["categorical"] * 2

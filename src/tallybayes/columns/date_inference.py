@@ -61,6 +61,7 @@ _REASONS = {
 _SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its order
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
+_HALF, _DIFFERENT, _FEW_OTHERS = 0.5, 20, 5  # or this share of more different dates beside so few different others
 _FEW_DATES = 5  # that can be read both ways, below which their distances are chance
 _MANY_TIMES, _FEW_HOURS = 20, 6  # different times alone, and of how many hours they may be durations
 _MANY_DATES, _MANY_DAYS = 20, 6  # different dates, all of the first twelve days by chance: once in 1e8
@@ -127,6 +128,8 @@ def _family(part: str, numeric: Family) -> Family:
 def are_dates(texts: Mapping[str, int]) -> bool:
     """Whether distinct texts, with how often each occurs, are those of a column of dates.
 
+    Nearly all of them are; or half of them, all different ones but a few others, such as 0000-00-00.
+
     >>> are_dates({"31.12.2024": 5, "1.1.2025": 3, "unknown": 1}), are_dates({"1-5": 1, "10:30 in the morning": 1})
     (True, False)
     """
@@ -136,8 +139,10 @@ def are_dates(texts: Mapping[str, int]) -> bool:
         return False
     if all(is_season(text) for text, _ in some):
         return False
-    n_dates = sum(n for text, n in some if _is_date(text))
-    return n_dates >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total
+    dates = [n for text, n in some if _is_date(text)]
+    if sum(dates) >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total:
+        return True
+    return sum(dates) >= _HALF * total and len(dates) > _DIFFERENT and len(some) - len(dates) <= _FEW_OTHERS
 
 
 def _is_date(text: str) -> bool:
