@@ -296,7 +296,7 @@ def test_few_different_words_beside_many_dates_are_missing_and_said():
     with pytest.warns(DataWarning, match=r"^column 'd': 80 cells are not dates, such as '0000-00-00': read as missing"):
         model = tb.fit({"d": zero, "y": y}, label="y")
     assert model.schema.family_name("d") == "date"
-    months = [f"{'Jan Feb Mar'.split()[i % 3]} 2021" if i % 2 else "later" for i in range(240)]
+    months = [f"{['Jan', 'Feb', 'Mar'][i % 3]} 2021" if i % 2 else "later" for i in range(240)]
     others = [f"no. {i % 18}" if i % 3 == 0 else day for i, day in enumerate(days)]
     model = tb.fit({"few dates": months, "many words": others, "y": y}, label="y")
     assert [str(model.schema.families[name]) for name in ("few dates", "many words")] == ["categorical"] * 2

@@ -12,6 +12,7 @@ digits ("unknown"); or a quarter, if they are diverse and all words frequent. Co
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import NumberReading, all_match, is_frequent
+from tallybayes.cells.number_reading import LEAVE_OUT, NumberReading, all_match, is_frequent
 from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
 from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
@@ -44,6 +45,7 @@ _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _RARE = 0.02  # share of cells with a factor, or of codes, up to which that is said aloud
 _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
+_NOT_TAKEN = "the column was not taken for numbers"
 _LIMITS = ("<", ">", "\u2264", "\u2265")
 _MANY_NUMBERS = 100  # distinct cells up to which numbers and limits may be an order (`known_order.py`)
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
@@ -324,9 +326,9 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
         example, value = lettered.filter(pc.is_valid(numbers))[:1].to_pylist(), numbers.drop_null()[:1].to_pylist()
         verb = "has" if units.n_factors == 1 else "have"
         text = f"only {units.n_factors:,} of {n:,} cells {verb} a factor: {{}} was read as {{:.15g}}"
-        hint = "missing=[{0!r}] (--missing {0}) treats it as missing"
-        found = zip(example, value, strict=True)
-        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e)) for e, v in found]
+        hint = "missing=[{!r}] (--missing {}) treats it as missing"
+        found = [(e, shlex.quote(e), v) for e, v in zip(example, value, strict=True)]
+        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e, q)) for e, q, v in found]
     if units.n_without:
         text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
         return form, [Doubt("odd cells", text)]
@@ -373,9 +375,8 @@ def _few_codes(evidence: _Evidence) -> list[Doubt]:
 
 
 def _several_units(evidence: _Evidence) -> Doubt:
-    shown = "" if evidence.units is None else evidence.units.listed
-    text = f"the numbers have different units: {shown}; the column was not taken for numbers"
-    return Doubt("odd cells", text, hint="convert the cells to one unit before fitting")
+    text = f"the numbers have different units: {evidence.units and evidence.units.listed}; {_NOT_TAKEN}"
+    return Doubt("odd cells", text, hint=f"{LEAVE_OUT}; or convert the cells to one unit")
 
 
 def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
@@ -384,8 +385,7 @@ def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
     text = f"the numbers are written in different ways: {seen}"
     if decimal is not None:
         text = f"the decimal sign {decimal!r} does not fit {shorten(evidence.contradicting[0].as_py())}"
-    hint = "write all of them in one way before fitting"
-    return Doubt("number format", f"{text}; the column was not taken for numbers", hint=hint)
+    return Doubt("number format", f"{text}; {_NOT_TAKEN}", hint=f"{LEAVE_OUT}; or write all of them in one way")
 
 
 def _not(cells: Any, pattern: str) -> Any:

@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.doubts import Doubt, as_family, tell_doubts
+from tallybayes.doubts import Doubt, as_family, ignored, tell_doubts
 from tallybayes.errors import shorten
 
-__all__ = ["NumberReading", "UnreadNumbers", "all_match", "as_found", "is_frequent", "list_words"]
+__all__ = ["LEAVE_OUT", "NumberReading", "UnreadNumbers", "all_match", "as_found", "is_frequent", "list_words"]
 
+LEAVE_OUT = "{leave out}"  # in a hint, where the name of the column is not known yet
 _LISTED = 5  # words that are shown
 _KEPT, _LONGEST = 100, 200  # words that a format remembers, of at most so many characters
 _LENGTH = 40  # characters that are shown, and that a word may have which is information
@@ -98,7 +99,8 @@ class NumberReading:
         usual = f"{as_family(column, 'histogram')} reads them as numbers"
         if self.is_numeric:
             usual = f"{as_family(column, 'categorical')} takes the cells as they are"
-        doubts = tuple(replace(one, column=column, hint=one.hint or usual) for one in self.doubts)
+        hints = [(one.hint or usual).replace(LEAVE_OUT, f"{ignored(column)} leaves it out") for one in self.doubts]
+        doubts = tuple(replace(one, column=column, hint=hint) for one, hint in zip(self.doubts, hints, strict=True))
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:

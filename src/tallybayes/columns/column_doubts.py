@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -96,7 +97,8 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
             texts = word_counts(combine_chunks(table.columns[name]))
             if not are_plus_and_minus(texts):
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
-                hint = f'missing=["{values[name][0]}"] (--missing {values[name][0]}) reads it as a missing value'
+                word = values[name][0]
+                hint = f'missing=["{word}"] (--missing {shlex.quote(word)}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
@@ -165,7 +167,10 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
         return
     is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
     if is_numeric == reading.is_numeric and not isinstance(spec.family, Ordinal):  # an order has taken all its cells
-        tell_doubts(reading.all_doubts(spec.name))
+        doubts = reading.all_doubts(spec.name)
+        if spec.status is Status.IDENTIFIER:
+            doubts = tuple(replace(one, text=f"{one.text}, and is excluded as an identifier") for one in doubts)
+        tell_doubts(doubts)
 
 
 def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:

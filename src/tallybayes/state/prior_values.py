@@ -22,6 +22,7 @@ from numbers import Real
 from typing import Any
 
 from tallybayes.arrays.column import Bag, Codes, Flags
+from tallybayes.doubts import as_family
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.family import Family
 from tallybayes.formatting import number, shown
@@ -300,7 +301,7 @@ class NormalInverseGamma(ColumnPrior):
     def check_family(self, name: str, family: Family) -> None:
         """For families whose prior has a mean and a scale."""
         if family.with_prior_moments(self.mean, self.scale, self.strength, self.freedom) is None:
-            hint = f'families={{"{name}": "gaussian"}} (--as {name}=gaussian)'
+            hint = as_family(name, "gaussian")
             expected = "a prior of mean and scale for a column of the family gaussian"
             raise ParameterError(expected, got=family.display_name(), column=name, hint=hint)
 

@@ -6,13 +6,12 @@ It is not read, and said, with the query that reaches it. The same in cells of a
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallybayes.cells.arrow import pc
-from tallybayes.doubts import Doubt
+from tallybayes.doubts import Doubt, ignored
 from tallybayes.errors import shorten
 from tallybayes.io.formats.duckdb_connection import sql_name, sql_text
 from tallybayes.tables.nested_values import DEPTH, Path, path_name
@@ -102,7 +101,7 @@ def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
 
     >>> print(mixed_doubt("meta", [{"k": 1}, "none", {"k": 2}], "a.json"))
     column 'meta': a.json: 1 value is not an object like the others, such as 'none', and may be read as missing
-    hint: ignore=["meta"] (--ignore meta) leaves out the column
+    hint: ignore=['meta'] (--ignore meta) leaves it out
     >>> print(mixed_doubt("tags", [["a", "b"], "a", ["b"]], "a.json").text)
     a.json: 1 value is not a list like the others, such as 'a', and is read as a list of one value
     """
@@ -117,8 +116,7 @@ def mixed_doubt(name: str, values: Sequence[Any], file: str) -> Doubt | None:
     if usual == "a list" and "a single value" in shapes:
         how = "is read as a list of one value" if n == 1 else "are read as lists of one value"
     text = f"{n:,} {verb} not {usual} like the others, such as {example}, and {how}"
-    hint = f'ignore=["{name}"] (--ignore {shlex.quote(name)}) leaves out the column'
-    return Doubt("odd cells", f"{file}: {text}", name, hint)
+    return Doubt("odd cells", f"{file}: {text}", name, f"{ignored(name)} leaves it out")
 
 
 def _shape(value: Any) -> str:
