@@ -118,7 +118,8 @@ def test_numbers_by_the_same_keys_are_columns():
     ("row", "text", "column"),
     [
         ({"a": [{"k": "x", "n": 1}]}, "lists of objects are not read", "a_k"),
-        ({"a": {"B c": [[1, 2]]}}, "lists of lists are not read", "b_c"),
+        ({"a": {"B c": [[1, 2]]}}, "lists of lists are not read", "b_c_values"),
+        ({"a": [[["u"], ["v", "w"]], []]}, "lists of lists are not read", "a_values"),
         ({"a": {"b": {"c": {"d": {"e": {"f": {"g": "x"}}}}}}}, "nested more than 6 levels", "f_g"),
     ],
 )
@@ -130,7 +131,7 @@ def test_what_is_not_read_is_said_with_a_query_that_reaches_it(row, text, column
     assert one.kind == "file"
     query = re.search("SELECT.*", one.hint)[0]
     assert column in duckdb.sql(query).columns
-    assert column in tb.fit(query, label="y").schema.columns
+    assert column in tb.fit(query, label="y").schema.families
 
 
 def test_the_query_keeps_the_texts_of_columns_that_mix_types():

@@ -32,10 +32,14 @@ def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
     items = [item for value in there if isinstance(value, list) for item in value if isinstance(item, (Mapping, list))]
     if items:
         records = [item for item in items if isinstance(item, Mapping)]
+        if not records:
+            deeper = max(map(_depth, items))
+            reached = f"{'flatten(' * deeper}{_reached(path)}{')' * deeper} AS {_alias(path, 'values')}"
+            return _doubt(path, "lists of lists are not read", reached, file)
         key = next((key for item in records for key in item), None)
         item = "item" if key is None else f"item.{_name(str(key))}"
         reached = f"[{item} for item in {_reached(path)}] AS {_alias(path, key)}"
-        return _doubt(path, f"lists of {'objects' if records else 'lists'} are not read", reached, file)
+        return _doubt(path, "lists of objects are not read", reached, file)
     if objects and not _are_amounts(objects):
         if len(path) < DEPTH:
             reached = f"json_keys({_reached(path)}::JSON) AS {_alias(path, 'keys')}"
@@ -45,6 +49,11 @@ def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
         reached = f"{_reached(path if key is None else (*path, str(key)))} AS {_alias(path, key)}"
         return _doubt(path, f"what is nested more than {DEPTH} levels deep is not read", reached, file)
     return None
+
+
+def _depth(value: Any, most: int = DEPTH) -> int:
+    """How many lists are within each other, at most so many."""
+    return 1 + max((_depth(item, most - 1) for item in value), default=0) if isinstance(value, list) and most else 0
 
 
 def _doubt(path: Path, text: str, reached: str, file: str, others: str = "*") -> Doubt:
