@@ -252,7 +252,7 @@ def test_hints_about_numbers_that_cannot_be_compared_are_typed():
         "ignore=['my p'] (--ignore 'my p') leaves it out",
         "ignore=['w'] (--ignore w) leaves it out",
     ]
-    assert all(one.text.endswith("not taken for numbers, and is excluded as an identifier") for one in found)
+    assert all(one.text.endswith("not taken for numbers; excluded as an identifier") for one in found)
     assert tb.fit(path, label="y", column_weights=None, ignore=["my p", "w"]).doubts == ()
 
 

@@ -169,7 +169,7 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
     if is_numeric == reading.is_numeric and not isinstance(spec.family, Ordinal):  # an order has taken all its cells
         doubts = reading.all_doubts(spec.name)
         if spec.status is Status.IDENTIFIER:
-            doubts = tuple(replace(one, text=f"{one.text}, and is excluded as an identifier") for one in doubts)
+            doubts = tuple(replace(one, text=f"{one.text}; excluded as an identifier") for one in doubts)
         tell_doubts(doubts)
 
 

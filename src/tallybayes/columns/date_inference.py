@@ -217,7 +217,7 @@ def check_later_files(tables: Iterable[Table], schema: Schema) -> Iterator[Table
         yield table
 
 
-def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[str], bool]) -> None:
+def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[OpenDateError], bool]) -> None:
     """Look for dates that begin with the day or the month, where the first rows had none and left the order open.
 
     Of rows that a model is fitted to. An OpenDateError asks for all cells of the column to decide; where the data
@@ -229,11 +229,11 @@ def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[st
             continue
         if (row := _first_open_date(table.columns[name])) is None:
             continue
-        if may_begin_again(name):
-            hint = f"{as_family(name, 'date:day_first')} and date:month_first say what comes first"
-            got = table.columns[name][row].as_py()
-            expected = "a date that begins with the year"
-            raise table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
+        hint = f"{as_family(name, 'date:day_first')} and date:month_first say what comes first"
+        got, expected = table.columns[name][row].as_py(), "a date that begins with the year"
+        error = table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
+        if isinstance(error, OpenDateError) and may_begin_again(error):
+            raise error
         check_order(table.only([name]), schema.with_columns({name: spec}))
 
 
@@ -241,8 +241,10 @@ def _first_open_date(raw: Raw) -> int | None:
     """The first cell of a column of text that is a date like 01/02/2024."""
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or not is_text_type(raw.type):
         return None
-    row = pc.index(begins_with_day_or_month(combine_chunks(raw)), True).as_py()
-    return None if row < 0 else row
+    cells = combine_chunks(raw)
+    likely = to_list(cells.filter(begins_with_day_or_month(cells)).unique())
+    text = next((text for text in likely if order_of({text: 1}) is not None), None)  # not 03/03/2024
+    return None if text is None else pc.index(cells, pa.scalar(text, cells.type)).as_py()
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:

@@ -189,23 +189,27 @@ class Files(Source):
             self._say(form)
         return True
 
-    def may_begin_again(self, column: str) -> bool:
-        """Whether all cells of a column may decide about it, which is known of text, and done once."""
-        return self.is_reconsidered and self._can_look_below(column)
+    def may_begin_again(self, error: UnexpectedCellError) -> bool:
+        """Whether all cells of the column may decide about it."""
+        return self.is_reconsidered and self._can_look_below(error)
 
-    def _can_look_below(self, column: str) -> bool:
-        form = self.formats[0]
-        return isinstance(form, Delimited) and column not in form.later and column in form.expressions
+    def _can_look_below(self, error: UnexpectedCellError) -> bool:
+        """Whether a column of text may be decided by all cells, once, because of a cell below the first rows."""
+        form, column = self.formats[0], error.column
+        if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
+            return False
+        return error.file != form.name or (error.row or 0) >= self._n_first(form)
+
+    def _n_first(self, form: Delimited) -> int:
+        """How many rows of the file are first rows."""
+        return self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
 
     def _look_below(self, error: UnexpectedCellError) -> bool:
         """Decide about a column once more, by all of its cells, because one below the first rows is of another type."""
         form, column = self.formats[0], str(error.column)
-        if not isinstance(form, Delimited) or not self._can_look_below(column):
+        if not isinstance(form, Delimited) or not self._can_look_below(error):
             return False
-        n_first = self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
-        cells, rows = list[Any](), list[Any]()
-        if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
-            return False
+        n_first, cells, rows = self._n_first(form), list[Any](), list[Any]()
         self._unread_numbers = UnreadNumbers()
         for table in self.batches(dict.fromkeys(form.expressions)):
             here = pa.table({name: _as_text(table, name) for name in form.expressions})
@@ -286,11 +290,13 @@ class Files(Source):
 
     def _look_for_words(self, n_rows: int) -> None:
         """Let all cells decide about a column of numbers that has words below the first rows, if they are frequent."""
-        for name in filter(self.may_begin_again, self._unread_numbers.columns):
-            word = self._unread_numbers.frequent_word(name, n_rows)
-            if word is not None:
-                hint = f"{as_family(name, 'categorical')} counts every word by itself"
-                raise UnexpectedCellError("numbers", got=word, column=name, row=n_rows, file=self.paths[-1], hint=hint)
+        for name in self._unread_numbers.columns:
+            if (word := self._unread_numbers.frequent_word(name, n_rows)) is None:
+                continue
+            hint = f"{as_family(name, 'categorical')} counts every word by itself"
+            error = UnexpectedCellError("numbers", got=word, column=name, row=n_rows, file=self.paths[-1], hint=hint)
+            if self.may_begin_again(error):
+                raise error
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]

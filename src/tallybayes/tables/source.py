@@ -116,8 +116,8 @@ class Source(ABC):
         """Read the data in another way from now on, after an error that this may avoid; whether there is one."""
         return False
 
-    def may_begin_again(self, column: str) -> bool:
-        """Whether an UnexpectedCellError about a column would make the one who reads begin again."""
+    def may_begin_again(self, error: UnexpectedCellError) -> bool:
+        """Whether an error would make the one who reads begin again, with the column decided by all of its cells."""
         return False
 
     def missing_words(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
