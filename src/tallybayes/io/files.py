@@ -202,7 +202,8 @@ class Files(Source):
 
     def _n_first(self, form: Delimited) -> int:
         """How many rows of the file are first rows."""
-        return self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
+        n_added = sum(int(later.rows.num_rows) for later in form.later.values())
+        return self.head().n_rows - n_added
 
     def _look_below(self, error: UnexpectedCellError) -> bool:
         """Decide about a column once more, by all of its cells, because one below the first rows is of another type."""
