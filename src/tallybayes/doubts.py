@@ -22,7 +22,17 @@ from typing import Any, Literal, get_args
 
 from tallybayes.errors import ParameterError, warn
 
-__all__ = ["Doubt", "DoubtKind", "as_family", "collect_doubts", "doubt", "list_doubts", "tell_doubts", "tell_together"]
+__all__ = [
+    "Doubt",
+    "DoubtKind",
+    "as_family",
+    "collect_doubts",
+    "doubt",
+    "ignored",
+    "list_doubts",
+    "tell_doubts",
+    "tell_together",
+]
 
 DoubtKind = Literal[  # in the order in which they are listed
     "labels",  # rows without a label because a word was taken for missing, labels that are written differently
@@ -140,6 +150,15 @@ def as_family(column: str, family: str) -> str:
     families={"unit price": "histogram"} (--as 'unit price=histogram')
     """
     return f'families={{"{column}": "{family}"}} (--as {shlex.quote(f"{column}={family}")})'
+
+
+def ignored(column: str) -> str:
+    """How to leave out a column, as it is typed in the library and in a shell.
+
+    >>> print(ignored("unit price"))
+    ignore=['unit price'] (--ignore 'unit price')
+    """
+    return f"ignore=[{column!r}] (--ignore {shlex.quote(column)})"
 
 
 def list_doubts(doubts: Sequence[Doubt]) -> str:

@@ -239,3 +239,24 @@ def test_schemas_of_older_files_replace_the_usual_words():
     facts = {"kind": "number", "format": {"point": "."}}
     with pytest.raises(ParameterError, match="a format of numbers"):
         Schema.from_dict({"label": "y", "columns": {"x": {"family": "histogram", "reader": facts}}})
+
+
+def test_hints_about_numbers_that_cannot_be_compared_are_typed():
+    units = [f"{'$£'[i % 2]}{i * 37 % 9973}" for i in range(300)]
+    ways = [f"{i}{'.,'[i % 2]}{10 + i % 90}" for i in range(300)]
+    lines = [f"{a};{b};{'uv'[i * i % 7 % 2]}\n" for i, (a, b) in enumerate(zip(units, ways, strict=True))]
+    path = csv_file("".join(["my p;w;y\n", *lines]))
+    with pytest.warns(DataWarning):
+        found = tb.fit(path, label="y", column_weights=None).doubts
+    assert [one.hint.partition(";")[0] for one in found] == [
+        "ignore=['my p'] (--ignore 'my p') leaves it out",
+        "ignore=['w'] (--ignore w) leaves it out",
+    ]
+    assert all(one.text.endswith("not taken for numbers; excluded as an identifier") for one in found)
+    assert tb.fit(path, label="y", column_weights=None, ignore=["my p", "w"]).doubts == ()
+
+
+def test_a_word_with_a_space_is_quoted_in_a_hint():
+    cells = pa.array(["12 m", *map(str, range(1000, 1400)), "3.0M"])
+    (doubt, *_) = detect_numbers({"x": cells})["x"].all_doubts("x")
+    assert doubt.hint == "missing=['12 m'] (--missing '12 m') treats it as missing"

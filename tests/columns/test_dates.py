@@ -45,6 +45,11 @@ def micros(moment):
         ("2024-12-31 12:00 AM", (2024, 12, 31)),
         ("2024-12-31T10:00:00Z", (2024, 12, 31, 10)),
         ("2024-12-31T10:00+02:00", (2024, 12, 31, 8)),
+        ("20241231T100000", (2024, 12, 31, 10)),
+        ("20241231T1000+0200", (2024, 12, 31, 8)),
+        ("Tue Dec  3 10:20:30 2024", (2024, 12, 3, 10, 20, 30)),
+        ("Tue Dec 31 10:00:00 +0200 2024", (2024, 12, 31, 8)),
+        ("31/Dec/2024:10:00:00 +0100", (2024, 12, 31, 9)),
         ("0001-01-01", (1, 1, 1)),
         ("9999-12-31", (9999, 12, 31)),
     ],
@@ -57,7 +62,8 @@ def test_forms_of_dates(text, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "2024-13-01", "2023-02-29", "32.1.2024", "2024-1", "1-5", "1.2.3", "10.0.0.1", "25:00", "10:60",
+    ["20241331T100000", "20241231T2500", "Dec 31 10:00:00",
+     "", "soon", "2024-13-01", "2023-02-29", "32.1.2024", "2024-1", "1-5", "1.2.3", "10.0.0.1", "25:00", "10:60",
      "13:00 pm", "2024-12-31 99:00", "12", "3-2", "2024-12/31", "x" * 100_000, "٣١.١٢.٢٠٢٤x"],
 )  # fmt: skip
 def test_other_texts_are_no_dates(text):
@@ -281,3 +287,16 @@ def test_times_of_a_few_hours_that_may_be_durations_are_said():
         ):
             tb.fit({"t": times, "y": labels}, label="y", column_weights=None)
         tb.fit({"t": durations, "y": labels}, label="y", families={"t": "date"}, column_weights=None)
+
+
+def test_few_different_words_beside_many_dates_are_missing_and_said():
+    days = [f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(240)]
+    zero = ["0000-00-00" if i % 3 == 0 else day for i, day in enumerate(days)]
+    y = np.random.default_rng(0).integers(0, 2, 240)
+    with pytest.warns(DataWarning, match=r"^column 'd': 80 cells are not dates, such as '0000-00-00': read as missing"):
+        model = tb.fit({"d": zero, "y": y}, label="y")
+    assert model.schema.family_name("d") == "date"
+    months = [f"{['Jan', 'Feb', 'Mar'][i % 3]} 2021" if i % 2 else "later" for i in range(240)]
+    others = [f"no. {i % 18}" if i % 3 == 0 else day for i, day in enumerate(days)]
+    model = tb.fit({"few dates": months, "many words": others, "y": y}, label="y")
+    assert [str(model.schema.families[name]) for name in ("few dates", "many words")] == ["categorical"] * 2

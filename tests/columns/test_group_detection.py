@@ -36,6 +36,8 @@ GROUPS = {
     "texts": [f"host {i * 7919 % 1000}" for i in HOST],
     "a label with exceptions": HOST,
     "large groups": HOST // 5,
+    "numbers in steps of ten": HOST * 10,
+    "numbers of which a few end in a zero": 6007 + 13 * HOST,
 }
 
 
@@ -46,7 +48,9 @@ def test_groups_are_found(what):
     assert names_of({"x": GROUPS[what], "y": rng().random(900)}, codes) == ["x"]
 
 
+HEIGHTS = np.where(np.arange(200) % 2, 6000 + 10 * np.arange(200), 6007 + 13 * np.arange(200))[rng(7).permutation(200)]
 ORDINARY = {
+    "heights of summits, half of them rounded": (HEIGHTS[HOST], OF_HOST),
     "a label by chance": (HOST, rng(9).integers(0, 2, 900)),
     "a measurement in whole numbers": (HOST, (HOST > 100).astype(int)),
     "a smooth measurement with noise": (HOST, (HOST + rng(6).normal(0, 20, 900) > 100).astype(int)),

@@ -153,3 +153,13 @@ def test_limits_among_many_numbers_are_words():
     assert "treated as missing: >100 (1)" in reading.all_doubts("a")[0].text
     few = detect_numbers({"a": pa.array([*[str(i) for i in range(1, 10)] * 10, *["<1"] * 20])})["a"]
     assert not few.is_numeric  # an order of ten values
+
+
+def test_a_quarter_of_diverse_numbers_beside_frequent_words_are_numbers():
+    words = ["unlimited", "never"]
+    table = pa.array([str(i % 89) if i % 5 < 2 else words[i % 2] for i in range(400)])
+    assert detect_numbers({"limit": table})["limit"].frequent_words == ("never", "unlimited")
+    few = pa.array([str(i % 7) if i % 5 < 2 else words[i % 2] for i in range(400)])  # numbered categories
+    assert not detect_numbers({"limit": few})["limit"].is_numeric
+    rare = pa.array([str(i % 89) if i % 5 < 2 else "lost" if i % 50 == 3 else words[i % 2] for i in range(400)])
+    assert not detect_numbers({"limit": rare})["limit"].is_numeric

@@ -3,6 +3,7 @@
 import contextlib
 import warnings
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,3 +121,95 @@ def test_tuning_and_evaluation_begin_again_too(work, tmp_path):
         work(tmp_path / "a.csv", label="y")
     assert len(said) == 1
     assert said[0].filename == __file__
+
+
+@pytest.mark.parametrize("value", ["2", "-1", "7"])
+def test_other_numbers_below_0_and_1_make_numbers_of_the_column(value):
+    cells = [*("01"[i % 2] for i in range(100)), *[value] * 30]
+    model, found = fitted(path_of(cells))
+    assert any(f"not the first {FIRST} alone, because of {float(value)} in" in text for text in found)
+    assert model.same_counts(fitted(path_of([*cells[100:], *cells[:100]]))[0])
+    assert model.schema.family_name("p") == "histogram"
+
+
+def test_0_and_1_among_other_numbers_below_say_nothing_if_the_family_is_given():
+    path = path_of([*("01"[i % 2] for i in range(100)), "2"])
+    assert tb.fit(path, label="y", column_weights=None, families={"p": "histogram"}).doubts == ()
+    with pytest.raises(DataError, match=r"line 102, column 'p': expected a boolean|expected 0 or 1"):
+        tb.fit(path, label="y", families={"p": "bernoulli"})
+
+
+MONTH_FIRST = [f"{1 + i % 12:02}/{1 + i % 28:02}/2021" for i in range(60)]
+ISO = [f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(100)]
+
+
+def test_dates_below_those_that_begin_with_the_year_decide_about_day_and_month():
+    model, found = fitted(path_of([*ISO, *MONTH_FIRST]))
+    assert model.schema.family_name("p") == "date:month_first"
+    assert "all cells have decided how it is read" in found[0]
+    assert "line 114" in found[0]  # the first that is not like 02/02/2021
+    assert not any("no date" in text for text in found)
+    assert model.same_counts(fitted(path_of([*MONTH_FIRST, *ISO]))[0])
+
+
+def test_dates_below_of_a_stream_are_doubted():
+    parts = [{"p": pa.array(cells), "y": ["u", "v"] * (len(cells) // 2)} for cells in (ISO, MONTH_FIRST)]
+    with pytest.warns(tb.DataWarning, match="were read with the day first: those of the model do not tell"):
+        tb.fit(iter(parts), label="y", column_weights=None)
+
+
+def test_values_outside_an_order_below_are_said_once():
+    sizes = ["low", "medium", "high"]
+    model, found = fitted(path_of([*(sizes[i % 3] for i in range(100)), *["critical"] * 50]))
+    assert model.schema.family_name("p") == "ordinal:low<medium<high"
+    assert found == ["values outside the order tell nothing: ['critical'] in 50 rows"]
+
+
+@pytest.mark.parametrize(("word", "said"), [("-", True), ("None", True), ("", False), ("NaN", False)])
+def test_words_for_missing_values_that_come_late_are_said(word, said):
+    _, found = fitted(path_of([*(("ok", "bad")[i % 2] for i in range(100)), *[word] * 50]))
+    assert found == ([f"50 of 150 cells are {word} and were read as missing"] if said else [])
+
+
+def test_words_for_missing_values_that_are_as_frequent_above_are_said_once():
+    cells = ["ok", "bad", "-", "ok", "bad"] * 40
+    assert fitted(path_of(cells))[1] == ["8 of 40 cells are - and were read as missing"]
+
+
+def test_empty_cells_below_are_not_read_to_the_end(monkeypatch):
+    monkeypatch.setattr("tallybayes.io.files._EMPTY", 20)
+    path = path_of([*(("ok", "bad")[i % 2] for i in range(100)), *[""] * 50])
+    assert fitted(path)[1] == []
+
+
+def test_a_word_for_a_missing_label_that_comes_late_is_named():
+    rows = [f"{i % 7};{'uv'[i % 2] if i < 100 else '-'}\n" for i in range(160)]
+    with pytest.warns(tb.DataWarning, match=r"60 of 160 rows have no label.*missing label: '-' \(60\)"):
+        tb.fit(file_with("".join(["a;y\n", *rows]).encode()), label="y", column_weights=None)
+
+
+def test_frequent_words_below_become_a_column_and_rare_ones_are_said():
+    numbers = [str(i * 37 % 30) for i in range(100)]
+    path = path_of([*numbers, *["unlimited"] * 40])
+    model, found = fitted(path)
+    assert "p.word" in model.schema.families
+    assert f"not the first {FIRST} alone, because of 'unlimited'" in found[0]
+    model, found = fitted(path_of([*numbers, *["unlimited"] * 3]))
+    assert "p.word" not in model.schema.columns
+    assert found[0].startswith("3 cells are not numbers and were treated as missing: unlimited (3)")
+
+
+@pytest.mark.parametrize("odd", ["1.0.19", "03/03/2021"])
+def test_texts_below_dates_that_leave_nothing_open_decide_nothing(odd):
+    model, found = fitted(path_of([*ISO, odd, *ISO]))
+    assert model.schema.family_name("p") == "date"
+    assert not any("all cells" in text for text in found)
+    assert n_rows(fitted(path_of([*ISO[:20], odd, *ISO]))[0]) == 121
+
+
+def test_a_schema_that_leaves_the_order_open_stays_with_a_doubt():
+    schema = fitted(path_of(ISO))[0].schema
+    path = path_of([*MONTH_FIRST, *ISO, *MONTH_FIRST])
+    with pytest.warns(tb.DataWarning, match="were read with the day first: those of the model do not tell"):
+        model = tb.fit(path, label="y", schema=schema, column_weights=None)
+    assert model.schema.family_name("p") == "date"

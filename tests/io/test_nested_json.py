@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import warnings
 
 import duckdb
 import numpy as np
@@ -117,7 +118,8 @@ def test_numbers_by_the_same_keys_are_columns():
     ("row", "text", "column"),
     [
         ({"a": [{"k": "x", "n": 1}]}, "lists of objects are not read", "a_k"),
-        ({"a": {"B c": [[1, 2]]}}, "lists of lists are not read", "b_c"),
+        ({"a": {"B c": [[1, 2]]}}, "lists of lists are not read", "b_c_values"),
+        ({"a": [[["u"], ["v", "w"]], []]}, "lists of lists are not read", "a_values"),
         ({"a": {"b": {"c": {"d": {"e": {"f": {"g": "x"}}}}}}}, "nested more than 6 levels", "f_g"),
     ],
 )
@@ -129,7 +131,7 @@ def test_what_is_not_read_is_said_with_a_query_that_reaches_it(row, text, column
     assert one.kind == "file"
     query = re.search("SELECT.*", one.hint)[0]
     assert column in duckdb.sql(query).columns
-    assert column in tb.fit(query, label="y").schema.columns
+    assert column in tb.fit(query, label="y").schema.families
 
 
 def test_the_query_keeps_the_texts_of_columns_that_mix_types():
@@ -211,7 +213,9 @@ def test_values_of_another_shape_are_said(tmp_path):
 
 
 @pytest.mark.parametrize(("other", "shape"), [([1, 2], "a list"), ({"a": 2}, "an object")])
-def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, other, shape):
+def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, monkeypatch, other, shape):
+    if shape == "a list":  # single values among the first lists are lists of one value
+        monkeypatch.setattr("tallybayes.io.files.HEAD", 40)
     rows = [
         json.dumps({"x": "wifi" if i == 61 else other if i % 2 or shape == "a list" else {"b": 1}, "y": "ab"[i % 2]})
         for i in range(80)
@@ -223,5 +227,34 @@ def test_a_value_of_another_shape_is_named_with_its_line_and_column(tmp_path, ot
         collect_doubts(),
     ):
         tb.fit(path, label="y")
-    with pytest.warns(DataWarning, match="1 value is not"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {"a": 40, "b": 40}
+
+
+def test_single_values_among_lists_are_lists_of_one_value(tmp_path):
+    values = [["TV"], ["TV", "Wifi"], "TV", "Pool", None, ["Pool", "Wifi"], 3]
+    rows = [{"amen": values[i % 7], "in": {"er": values[i % 6]}, "y": "ab"[i % 2]} for i in range(70)]
+    listed = [value if value is None or isinstance(value, list) else [value] for value in values]
+    others = [{"amen": listed[i % 7], "in": {"er": listed[i % 6]}, "y": "ab"[i % 2]} for i in range(70)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.warns(DataWarning, match=r"'amen'.*30 values are not a list .* and are read as lists of one value"):
+        model = tb.fit(tmp_path / "a.jsonl", label="y", column_weights=None)
+    assert model.same_counts(tb.fit(others, label="y", column_weights=None))
+    assert tb.fit(tmp_path / "a.jsonl", label="y", column_weights=None, ignore=["amen"]).doubts == ()
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_objects_in_cells_of_text_are_said_with_a_query_that_divides_them(tmp_path, quote):
+    genres = [[{"id": i, "name": name} for i, name in enumerate(names)] for names in (["War"], ["Love", "War"], [])]
+    cells = [json.dumps(genres[i % 3]).replace('"', quote) for i in range(60)]
+    rows = [f"{i % 9},{'ab'[i % 2]}" + ',"' + cell.replace('"', '""') + '"' for i, cell in enumerate(cells)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["n,y,genres of a film", *rows]) + "\n")
+    with pytest.warns(tb.DataWarning, match="lists of objects were read as text"):
+        (doubt,) = tb.fit(path, label="y", column_weights=None).doubts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tb.fit(doubt.hint.partition(": ")[2], label="y", column_weights=None)
+    assert list(model.schema.columns) == ["n", "genres_of_a_film_name"]
+    assert str(model.schema.families["genres_of_a_film_name"]) == "tags:separator=,"

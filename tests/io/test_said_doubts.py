@@ -1,6 +1,8 @@
 """What a person would want to know about a file, and was not told: each from a real file."""
 
+import datetime
 import json
+import random
 import warnings
 
 import pandas as pd
@@ -78,11 +80,11 @@ def test_values_outside_an_order_come_with_a_hint_that_works(tmp_path):
 
 
 def test_a_cell_of_another_shape_in_json_says_what_helps(tmp_path):
-    cells = ["p"] + [["p", "q"]] * 99
+    cells = ["p", *([{"p": 1}, {"q": 2}] * 50)[1:]]
     path = write(tmp_path / "a.jsonl", (json.dumps({"x": x, "y": i % 2}) for i, x in enumerate(cells)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected a list.*hint: skip_bad=True"):
+        with pytest.raises(DataError, match=r"(?s)line 1, column 'x': expected an object.*hint: skip_bad=True"):
             tb.fit(path, label="y")
         assert tb.fit(tb.read(path, skip_bad=True), label="y").class_counts == {0: 50, 1: 50}
         assert tb.fit(path, label="y", ignore=["x"]).class_counts == {0: 50, 1: 50}
@@ -225,3 +227,39 @@ def test_a_sign_that_is_a_label_of_the_model_is_not_among_the_words_that_removed
         assert tb.evaluate(model, path).n_rows == 2
     with pytest.warns(DataWarning, match=f"{expected}\n"):
         tb.report(model, path)
+
+
+def test_codes_that_repeat_and_are_excluded_are_said(tmp_path):
+    draw = random.Random(0).randrange
+    rows = [f"C{draw(1500)}.0,{10_000 + draw(1500)},o{i},{draw(1500)},{'ab'[draw(2)]}" for i in range(1000)]
+    path = write(tmp_path / "a.csv", ["icd_code,zip_code,order_code,user_id,y", *rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tb.fit(path, label="y", column_weights=None)
+    assert [(one.text, one.hint) for one in model.doubts] == [
+        (
+            "texts that hardly repeat, excluded as identifiers: icd_code",
+            'families={"icd_code": "text"} (--as icd_code=text) uses it',
+        ),
+        (
+            "numbers that hardly repeat, excluded as identifiers: zip_code",
+            'families={"zip_code": "histogram"} (--as zip_code=histogram) uses it',
+        ),
+    ]
+
+
+def test_single_words_that_repeat_after_the_first_thousand_are_said(tmp_path):
+    draw = random.Random(0).randrange
+    rows, later = ([f"{i:05},{word}{i},{'ab'[draw(2)]}" for i in range(n)] for word, n in (("w", 1200), ("v", 500)))
+    (text,) = doubts_of(write(tmp_path / "a.csv", ["zip,word,y", *rows, *later]))
+    assert text == "texts that hardly repeat, excluded as identifiers: zip"
+
+
+@pytest.mark.parametrize("form", ["%a %b %d %H:%M:%S %Y", "%d/%b/%Y:%H:%M:%S +0000", "%Y%m%dT%H%M%S"])
+def test_dates_of_logs_are_dates(tmp_path, form):
+    first = datetime.datetime(2005, 12, 4, 4, 47, 44)
+    rows = [f"{first + datetime.timedelta(minutes=97 * i):{form}},{'ab'[i % 2]}" for i in range(300)]
+    path = write(tmp_path / "a.csv", ["at,y", *rows])
+    model = tb.fit(path, label="y", column_weights=None)
+    assert model.schema.family_name("at") == "date"
+    assert model.doubts == ()

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import tallybayes as tb
@@ -80,3 +81,19 @@ def test_a_model_that_is_judged_warns_of_whole_columns_only():
     tb.evaluate(MODEL, {"c": ["ja"] * 99 + ["no"], "y": ["p"] * 100})
     with pytest.warns(DataWarning, match="no value in 100 rows is known"):
         tb.evaluate(MODEL, {"c": ["ja"] * 100, "y": ["p"] * 100})
+
+
+def test_rows_that_were_held_out_of_the_same_data_are_not_warned_of():
+    rng = np.random.default_rng(0)
+    kinds = ["Room in hotel", "Room in aparthotel", "Entire home", "Entire guest suite"]
+    rows = {
+        "kind": [kinds[i] for i in np.where(rng.random(300) < 0.98, rng.integers(0, 2, 300) * 2, [1, 3] * 150)],
+        "host": [f"h{i // 10}" for i in range(300)],
+        "about": [" ".join(rng.choice(["near", "quiet", "old", "large", "sunny", "dear"], 6)) for _ in range(300)],
+        "y": rng.integers(0, 2, 300),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.tune(rows, label="y", what=("text", "column_weights"))
+        model = tb.fit({**rows, "near": rows["host"]}, label="y", group="host")
+        tb.evaluate(model, {**rows, "near": rows["host"]}, leave_one_out=True)

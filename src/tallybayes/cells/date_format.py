@@ -18,8 +18,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tallybayes.cells.arrow import pc
 from tallybayes.cells.century import POSIX, full_year
 from tallybayes.errors import ParameterError
 
@@ -30,6 +31,7 @@ __all__ = [
     "DateFormat",
     "DateOrder",
     "Moment",
+    "begins_with_day_or_month",
     "is_date",
     "is_month",
     "is_season",
@@ -66,9 +68,16 @@ _MONTHS_ALONE = (  # of years that are likely, because these are also codes
     r"(?P<month>0?[1-9]|1[0-2])[-/](?P<year>(?:1[5-9]|2[01])\d\d)",
     rf"{_MONTH}[\s,/-]*(?P<year>\d{{4}})",
 )
+_ZONE = r"(?:\s*(?:(?P<utc>z|utc|gmt)|(?P<sign>[+-])(?P<off_h>\d{2}):?(?P<off_m>\d{2})?))?"
 _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
-    r"(?:\s*(?P<half>[ap])\.?m\.?)?(?:\s*(?:(?P<utc>z|utc|gmt)|(?P<sign>[+-])(?P<off_h>\d{2}):?(?P<off_m>\d{2})?))?"
+    rf"(?:\s*(?P<half>[ap])\.?m\.?)?{_ZONE}"
+)
+_WITH_TIMES = (  # 20241231T235900Z, Tue Dec 31 23:59:00 2024 of C and Unix, 31/Dec/2024:23:59:00 +0100 of web servers
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})t(?P<hour>\d{2})(?P<minute>\d{2})"
+    rf"(?:(?P<second>\d{{2}})(?:[.,](?P<fraction>\d{{1,9}}))?)?{_ZONE}",
+    rf"{_WEEKDAY}{_MONTH}\s+(?P<day>\d{{1,2}})\s+{_TIME}\s+(?P<year>\d{{4}})",
+    rf"(?P<day>\d{{1,2}})/{_MONTH}/(?P<year>\d{{4}}):{_TIME}",
 )
 _LONGEST = 64  # characters of a date: what is longer is not looked at
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -77,7 +86,8 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 @cache
 def _forms() -> list[re.Pattern[str]]:
     """The patterns of dates; made when they are needed, as that takes milliseconds."""
-    return [re.compile(rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?", re.IGNORECASE) for date in _DATES]
+    dates = [rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?" for date in _DATES]
+    return [re.compile(pattern, re.IGNORECASE) for pattern in (*dates, *_WITH_TIMES)]
 
 
 @cache
@@ -249,6 +259,17 @@ def is_season(text: str) -> bool:
     return match is not None and (int(match[1]) + 1) % 100 == int(match[2])
 
 
+def begins_with_day_or_month(cells: Any) -> Any:
+    """Which cells of text are dates in whose digits the day or the month comes first.
+
+    >>> import pyarrow as pa
+    >>> cells = pa.array(["01/02/2024", "2024-01-02", "1 Feb 2024", "31.1.24 10:00", None])
+    >>> begins_with_day_or_month(cells).to_pylist()
+    [True, False, False, True, None]
+    """
+    return pc.match_substring_regex(cells, r"^\s*\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})(\D|$)")
+
+
 def short_year(text: str) -> int | None:
     """The year of a date if it has two digits.
 
@@ -340,10 +361,10 @@ def _monday(year: int, week: int) -> int | None:
 def _time(parts: Mapping[str, str | None]) -> tuple[int, bool] | None:
     """Microseconds since midnight, less the offset, and whether there is one; None for a time that does not exist."""
     hour, minute, second = (int(parts[key] or 0) for key in ("hour", "minute", "second"))
-    if parts["half"] is not None:
+    if parts.get("half") is not None:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + (12 if parts["half"] in "pP" else 0)
+        hour = hour % 12 + (12 if str(parts["half"]) in "pP" else 0)
     if hour > 23 or minute > 59 or second > 60:
         return None
     micros = (hour * 3600 + minute * 60 + second) * SECOND + int((parts["fraction"] or "")[:6].ljust(6, "0"))

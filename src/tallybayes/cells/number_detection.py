@@ -6,15 +6,15 @@ fits (`1,5` or `1,234.50`) decide for those that two fit (`5,201`). Where none d
 gives numbers with a separator (`5,201`) and numbers without (`865`) the same magnitude, and the doubt is kept, to be
 said aloud.
 
-A column holds numbers if nearly all cells are numbers, or at least half of them and the rest are few different words
-without digits ("unknown", "refused"). Codes with leading zeros stay text.
+A column holds numbers if nearly all cells are numbers; or half of them, and the rest are few different words without
+digits ("unknown"); or a quarter, if they are diverse and all words frequent. Codes with leading zeros stay text.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
 from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import NumberReading, all_match
+from tallybayes.cells.number_reading import LEAVE_OUT, NumberReading, all_match, is_frequent
 from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
 from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
@@ -45,9 +45,11 @@ _FEW_CELLS = 20  # below this many values a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _RARE = 0.02  # share of cells with a factor, or of codes, up to which that is said aloud
 _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
+_NOT_TAKEN = "the column was not taken for numbers"
 _LIMITS = ("<", ">", "\u2264", "\u2265")
 _MANY_NUMBERS = 100  # distinct cells up to which numbers and limits may be an order (`known_order.py`)
 _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different words
+_QUARTER, _MANY_DIFFERENT = 0.25, 20  # or this one of more different numbers, if every word is frequent
 
 
 def _pattern(decimal: str, thousands: str) -> str:
@@ -233,7 +235,7 @@ def _decide_reading(
     odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
-    is_numeric = _holds_numbers(n_numbers, words, evidence)
+    is_numeric = _holds_numbers(numbers, n_numbers, words, evidence)
     doubts = [*doubts, *_powers(evidence.cells, form)] if is_numeric else []
     if is_numeric and evidence.has_codes:
         is_numeric, doubts = False, _few_codes(evidence)
@@ -261,7 +263,7 @@ def _decide_reading(
     )
 
 
-def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
+def _holds_numbers(numbers: Any, n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
     n = len(evidence.cells)
     values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
     limits = {word for word in values if word[:1] in _LIMITS}
@@ -271,7 +273,11 @@ def _holds_numbers(n_numbers: int, words: Mapping[str, int], evidence: _Evidence
         words = {word: n_cells for word, n_cells in words.items() if word not in values}
     elif values:  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
-    return mostly_numbers(n_numbers, n) or (n >= _FEW_CELLS and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
+    if mostly_numbers(n_numbers, n) or n < _FEW_CELLS or len(words) > _FEW_WORDS:
+        return mostly_numbers(n_numbers, n)
+    keeps_words = all(is_frequent(word, n_cells, n) for word, n_cells in words.items())  # as a column of their own
+    is_diverse = keeps_words and len(numbers.unique()) > _MANY_DIFFERENT
+    return n_numbers >= (_QUARTER if is_diverse else _HALF) * n
 
 
 def mostly_numbers(n_numbers: float, n: int) -> bool:
@@ -321,8 +327,8 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
         verb = "has" if units.n_factors == 1 else "have"
         text = f"only {units.n_factors:,} of {n:,} cells {verb} a factor: {{}} was read as {{:.15g}}"
         hint = "missing=[{!r}] (--missing {}) treats it as missing; in a table in memory, replace it by None"
-        found = zip(example, value, strict=True)
-        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e, quote(e))) for e, v in found]
+        found = [(e, shlex.quote(e), v) for e, v in zip(example, value, strict=True)]
+        return form, [Doubt("odd cells", text.format(shorten(e), v), hint=hint.format(e, q)) for e, q, v in found]
     if units.n_without:
         text = f"{units.n_without:,} of {n:,} cells have no unit and were taken as {units.unit}"
         return form, [Doubt("odd cells", text)]
@@ -369,9 +375,8 @@ def _few_codes(evidence: _Evidence) -> list[Doubt]:
 
 
 def _several_units(evidence: _Evidence) -> Doubt:
-    shown = "" if evidence.units is None else evidence.units.listed
-    text = f"the numbers have different units: {shown}; the column was not taken for numbers"
-    return Doubt("odd cells", text, hint="convert the cells to one unit before fitting")
+    text = f"the numbers have different units: {evidence.units and evidence.units.listed}; {_NOT_TAKEN}"
+    return Doubt("odd cells", text, hint=f"{LEAVE_OUT}; or convert the cells to one unit")
 
 
 def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
@@ -380,8 +385,7 @@ def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
     text = f"the numbers are written in different ways: {seen}"
     if decimal is not None:
         text = f"the decimal sign {decimal!r} does not fit {shorten(evidence.contradicting[0].as_py())}"
-    hint = "write all of them in one way before fitting"
-    return Doubt("number format", f"{text}; the column was not taken for numbers", hint=hint)
+    return Doubt("number format", f"{text}; {_NOT_TAKEN}", hint=f"{LEAVE_OUT}; or write all of them in one way")
 
 
 def _not(cells: Any, pattern: str) -> Any:

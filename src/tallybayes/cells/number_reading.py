@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
-from tallybayes.doubts import Doubt, as_family, tell_doubts
+from tallybayes.doubts import Doubt, as_family, ignored, tell_doubts
 from tallybayes.errors import shorten
 
-__all__ = ["NumberReading", "UnreadNumbers", "all_match", "as_found", "list_words"]
+__all__ = ["LEAVE_OUT", "NumberReading", "UnreadNumbers", "all_match", "as_found", "is_frequent", "list_words"]
 
+LEAVE_OUT = "{leave out}"  # in a hint, where the name of the column is not known yet
 _LISTED = 5  # words that are shown
 _KEPT, _LONGEST = 100, 200  # words that a format remembers, of at most so many characters
 _LENGTH = 40  # characters that are shown, and that a word may have which is information
@@ -84,8 +85,7 @@ class NumberReading:
     @property
     def frequent_words(self) -> tuple[str, ...]:
         """The words among numbers that are information: in more than a few cells, and not odd ones."""
-        least = max(_FREQUENT * self.n_cells, _FREQUENT_CELLS)
-        words = (word for word, n in self.words.items() if n >= least and len(word) <= _LENGTH)
+        words = (word for word, n in self.words.items() if is_frequent(word, n, self.n_cells))
         return tuple(itertools.islice(words, _KEPT)) if self.is_numeric else ()
 
     @property
@@ -99,7 +99,8 @@ class NumberReading:
         usual = f"{as_family(column, 'histogram')} reads them as numbers"
         if self.is_numeric:
             usual = f"{as_family(column, 'categorical')} takes the cells as they are"
-        doubts = tuple(replace(one, column=column, hint=one.hint or usual) for one in self.doubts)
+        hints = [(one.hint or usual).replace(LEAVE_OUT, f"{ignored(column)} leaves it out") for one in self.doubts]
+        doubts = tuple(replace(one, column=column, hint=hint) for one, hint in zip(self.doubts, hints, strict=True))
         frequent = self.frequent_words
         rare = {word: n for word, n in self.words.items() if word not in frequent}
         if self.is_numeric and rare:
@@ -110,6 +111,15 @@ class NumberReading:
             hint = f"{as_family(column, 'histogram')} treats the other cells as missing"
             return (Doubt("odd cells", f"{text}: {list_words(self.words)}", column, hint),)
         return doubts
+
+
+def is_frequent(word: str, n: int, n_cells: int) -> bool:
+    """Whether a word among numbers is information, by its cells among all cells.
+
+    >>> is_frequent("unlimited", 30, 100), is_frequent("lost", 2, 100)
+    (True, False)
+    """
+    return n >= max(_FREQUENT * n_cells, _FREQUENT_CELLS) and len(word) <= _LENGTH
 
 
 def as_found(cells: Any, reading: NumberReading | None) -> Any:
@@ -183,6 +193,16 @@ class UnreadNumbers:
         if column not in self._counts and len(self._counts) < _PLACES and (first := place()) is not None:
             self._places[column] = first
         self._counts.setdefault(column, Counter()).update(new)
+
+    def frequent_word(self, column: str, n_cells: int) -> str | None:
+        """The most frequent word that was counted in a column, if it is information among all cells."""
+        word, n = max(self._counts[column].items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        return word if is_frequent(word, n, n_cells) else None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns with cells that were counted."""
+        return list(self._counts)
 
     def tell(self) -> None:
         """Say which cells were counted, and start again."""

@@ -10,6 +10,7 @@ import itertools
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from tallybayes.cells.date_format import parse_date
 from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
-from tallybayes.columns.identifier import named_as_identifier
+from tallybayes.columns.identifier import named_as_code, named_as_identifier
 from tallybayes.columns.label_spec import label_column
 from tallybayes.doubts import as_family, doubt, tell_doubts
+from tallybayes.errors import shorten
 from tallybayes.families import Ordinal
-from tallybayes.formatting import listed
+from tallybayes.formatting import listed, shown
 from tallybayes.tables.raw_values import is_missing, is_number
 from tallybayes.tables.source import BadRows
 from tallybayes.tables.table import Table, column_values
@@ -35,9 +37,11 @@ __all__ = [
     "doubt_exclusions",
     "doubt_labels",
     "doubt_large_integers",
+    "doubt_late_words",
     "doubt_missing_words",
     "doubt_numbers",
     "doubt_numbers_like_dates",
+    "doubt_values_outside",
     "find_sign_values",
     "words_for_no_label",
 ]
@@ -46,6 +50,7 @@ _SEVERAL = 0.02  # share of the cells from which None or a sign may be a categor
 _FREQUENT = 0.2  # the same for NA, which hardly ever is, and for None in a short table
 _LEAST_SIGNS = 5  # cells of such a word
 _MAY_BE_VALUES = ("na", "n/a")  # "not applicable"; NaN and null are written by programs alone
+_DIFFERENT = 0.99  # share of the values that are different, from which hardly any repeats
 _LISTED = 5  # names of columns, words
 _SOME_ROWS = 1000  # whose values are looked at
 _LARGE = 8  # bytes of integers that may be too large for a double
@@ -94,8 +99,8 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
             texts = word_counts(combine_chunks(table.columns[name]))
             if not are_plus_and_minus(texts):
                 shown = ", ".join(f"{word!r} ({texts.get(word, 0):,} cells)" for word in values[name])
-                sign = values[name][0]
-                hint = f'missing=["{sign}"] (--missing {shlex.quote(sign)}) reads it as a missing value'
+                word = values[name][0]
+                hint = f'missing=["{word}"] (--missing {shlex.quote(word)}) reads it as a missing value'
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
@@ -115,6 +120,28 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
 def _is_empty(table: Table, name: str) -> bool:
     """Whether a column has nothing but missing values."""
     return bool(table.columns[name].null_count == table.n_rows)
+
+
+def doubt_late_words(head: Table, words: Mapping[str, Mapping[str, int]], n_rows: int) -> None:
+    """Say which words for missing values are frequent among all rows, in columns that the first rows showed without.
+
+    words: how many cells of a column are which words, among all rows.
+    """
+    doubt_missing_words(replace(head, n_rows=n_rows, missing_words=words), None, words, None)
+
+
+def doubt_values_outside(spec: ColumnSpec, keys: Mapping[Any, float]) -> None:
+    """Say which values of a column with an order are outside it; keys: all values, and the rows of each."""
+    if not isinstance(spec.family, Ordinal):
+        return
+    ranks = spec.family.ranking.of_keys(list(keys))
+    outside = [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]
+    if outside:
+        n = sum(keys[key] for key in outside)
+        rows = f"{n:,.15g} row{'' if n == 1 else 's'}"
+        text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
+        hint = f"{as_family(spec.name, 'categorical')} counts every value, without an order"
+        doubt("categories", text, column=spec.name, hint=hint)
 
 
 def words_for_no_label(table: Table, label: Any) -> Mapping[str, int]:
@@ -150,22 +177,43 @@ def doubt_numbers(spec: ColumnSpec, reading: NumberReading | None) -> None:
         return
     is_numeric = spec.family is not None and spec.family.column in (Reals, Flags)
     if is_numeric == reading.is_numeric and not isinstance(spec.family, Ordinal):  # an order has taken all its cells
-        tell_doubts(reading.all_doubts(spec.name))
+        doubts = reading.all_doubts(spec.name)
+        if spec.status is Status.IDENTIFIER:
+            doubts = tuple(replace(one, text=f"{one.text}; excluded as an identifier") for one in doubts)
+        tell_doubts(doubts)
 
 
 def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
     """Say which columns are not used though they have values that might tell something.
 
     Not identifiers by their name, the numbers of the rows, single words none of which repeats, and addresses of mails.
+    Codes that repeat (`zip_code`) are said: they may classify the rows.
     """
     excluded: dict[Status, list[str]] = {}
     for spec in specs if not table.holds_documents else ():
-        if spec.status in _USES and not named_as_identifier(spec.name) and not _tells_nothing(spec, table):
+        if spec.status in _USES and not _names_rows(spec, table) and not _tells_nothing(spec, table):
             excluded.setdefault(spec.status, []).append(spec.name)
     for status, names in excluded.items():
         text, family = _USES[status]
         hint = None if family is None else f"{as_family(names[0], family)} uses {'it' if len(names) == 1 else 'one'}"
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
+
+
+def _names_rows(spec: ColumnSpec, table: Table) -> bool:
+    """Whether a column names the rows by its own name."""
+    if not named_as_identifier(spec.name):
+        return False
+    return not named_as_code(spec.name) or _are_different(table.columns[spec.name])
+
+
+def _are_different(raw: Any) -> bool:
+    """Whether hardly any value of a column is there twice."""
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        n, n_distinct = len(raw) - raw.null_count, pc.count_distinct(raw).as_py()
+    else:
+        values = [value for value in column_values(raw) if not is_missing(value)]
+        n, n_distinct = len(values), len(set(values))
+    return bool(n_distinct >= _DIFFERENT * n)
 
 
 def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
@@ -180,7 +228,7 @@ def _tells_nothing(spec: ColumnSpec, table: Table) -> bool:
     if spec.status is Status.SAME_DATE:
         return len(set(map(str, values))) == 1
     are_words = spec.status is Status.IDENTIFIER and all(re.fullmatch(r"[\w@'-]+", str(value)) for value in values)
-    return are_words and len(set(values)) == len(values)
+    return are_words and len(set(values)) == len(values) and _are_different(table.columns[spec.name])
 
 
 def doubt_large_integers(specs: Iterable[ColumnSpec], table: Table) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, is_text_type, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, to_list, to_numpy
 from tallybayes.cells.century import POSIX, born, full_year, window_start
 from tallybayes.cells.date_format import (
     DATE_PARTS,
     DAY,
     DateFormat,
+    begins_with_day_or_month,
     is_date,
     is_month,
     is_season,
@@ -44,9 +45,10 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import as_family, doubt
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
+from tallybayes.tables.source import OpenDateError
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["are_dates", "check_later_files", "check_order", "infer_date_parts", "is_date_type"]
+__all__ = ["are_dates", "check_later_files", "check_open_dates", "check_order", "infer_date_parts", "is_date_type"]
 
 _REASONS = {
     "elapsed": "days since 1970-01-01",
@@ -59,6 +61,7 @@ _REASONS = {
 _SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its order
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
+_HALF, _DIFFERENT, _FEW_OTHERS = 0.5, 20, 5  # or this share of more different dates beside so few different others
 _FEW_DATES = 5  # that can be read both ways, below which their distances are chance
 _MANY_TIMES, _FEW_HOURS = 20, 6  # different times alone, and of how many hours they may be durations
 _MANY_DATES, _MANY_DAYS = 20, 6  # different dates, all of the first twelve days by chance: once in 1e8
@@ -125,6 +128,8 @@ def _family(part: str, numeric: Family) -> Family:
 def are_dates(texts: Mapping[str, int]) -> bool:
     """Whether distinct texts, with how often each occurs, are those of a column of dates.
 
+    Nearly all of them are; or half of them, all different ones but a few others, such as 0000-00-00.
+
     >>> are_dates({"31.12.2024": 5, "1.1.2025": 3, "unknown": 1}), are_dates({"1-5": 1, "10:30 in the morning": 1})
     (True, False)
     """
@@ -134,8 +139,10 @@ def are_dates(texts: Mapping[str, int]) -> bool:
         return False
     if all(is_season(text) for text, _ in some):
         return False
-    n_dates = sum(n for text, n in some if _is_date(text))
-    return n_dates >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total
+    dates = [n for text, n in some if _is_date(text)]
+    if sum(dates) >= (_SHARE if total >= _FEW_CELLS else _SHARE_OF_FEW) * total:
+        return True
+    return sum(dates) >= _HALF * total and len(dates) > _DIFFERENT and len(some) - len(dates) <= _FEW_OTHERS
 
 
 def _is_date(text: str) -> bool:
@@ -208,6 +215,36 @@ def check_later_files(tables: Iterable[Table], schema: Schema) -> Iterator[Table
             check_order(table, schema)
         file = here
         yield table
+
+
+def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[OpenDateError], bool]) -> None:
+    """Look for dates that begin with the day or the month, where the first rows had none and left the order open.
+
+    Of rows that a model is fitted to. An OpenDateError asks for all cells of the column to decide; where the data
+    cannot be read from its start once more, there is a doubt.
+    """
+    for name, spec in schema.columns.items():
+        form = spec.reader.dates
+        if form is None or form.day_first is not None or form.epoch is not None or name not in table.columns:
+            continue
+        if (row := _first_open_date(table.columns[name])) is None:
+            continue
+        hint = f"{as_family(name, 'date:day_first')} and date:month_first say what comes first"
+        got, expected = table.columns[name][row].as_py(), "a date that begins with the year"
+        error = table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
+        if isinstance(error, OpenDateError) and may_begin_again(error):
+            raise error
+        check_order(table.only([name]), schema.with_columns({name: spec}))
+
+
+def _first_open_date(raw: Raw) -> int | None:
+    """The first cell of a column of text that is a date like 01/02/2024."""
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or not is_text_type(raw.type):
+        return None
+    cells = combine_chunks(raw)
+    likely = to_list(cells.filter(begins_with_day_or_month(cells)).unique())
+    text = next((text for text in likely if order_of({text: 1}) is not None), None)  # not 03/03/2024
+    return None if text is None else pc.index(cells, pa.scalar(text, cells.type)).as_py()
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:

@@ -12,7 +12,8 @@ the first rows, one column at a time. A column looks like groups if all of this 
   with equal lengths are of the same species; but so are rows with nearly equal lengths. A host tells nothing about the
   next one.
 
-Numbers with a fraction are measurements, and are not looked at. Of several columns, those that are named as an
+Numbers with a fraction are measurements, and are not looked at; nor are whole numbers that were rounded, as heights of
+summits are: many of their values are multiples of ten. Of several columns, those that are named as an
 identifier come first, then those that tell most about the label, then those with fewer values.
 
 Origin of the limits: on 75 tables and the other data sets of the benchmarks no column fulfils them by chance. A column
@@ -45,6 +46,7 @@ _ROWS_PER_VALUE = 100.0  # on average, at most
 _SHARED = 0.5  # of the rows share their value with another one, at least
 _AGREEMENT = 0.5  # from chance (0) to always (1), at least
 _OF_NEIGHBOURS = 0.5  # times the agreement within values: neighbouring values agree less
+_ROUNDED = 0.3  # of the values are multiples of ten, more than a tenth by chance: once in 500 columns of 30 values
 _SOME = 500  # rows that show whether a column may have enough values
 _COLUMNS = 1000  # of wide tables, only columns that are named as identifiers are looked at
 
@@ -149,7 +151,24 @@ def _judge(name: str, cells: Mapping[str, Raw], classes: NDArray[np.int64], n_cl
     within, beside = _agreements(place[codes[rows]], classes[rows])
     if within < _AGREEMENT or beside >= _OF_NEIGHBOURS * within:
         return None
+    if not named_as_identifier(name) and _are_rounded(cells[name]):
+        return None
     return GroupColumn(name, n_values, len(codes), round(within, 6))
+
+
+def _are_rounded(raw: Raw) -> bool:
+    """Whether many of the different whole numbers of a column, but not all, are multiples of ten.
+
+    >>> _are_rounded(np.array([8848, 8000, 7900, 7550, 6812])), _are_rounded(np.array([10, 20, 30]))
+    (True, False)
+    """
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        raw = to_numpy(combine_chunks(raw)) if pa.types.is_integer(raw.type) or pa.types.is_floating(raw.type) else []
+    values = np.asarray(raw)
+    if values.dtype.kind not in "iuf" or not len(values):
+        return False
+    known = np.unique(values[np.isfinite(values)])
+    return bool(_ROUNDED <= np.mean(known % 10 == 0) < 1)
 
 
 def _agreements(codes: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IDENTIFIER_ROWS", "are_hashes", "named_as_identifier", "number_identifier"]
+__all__ = ["IDENTIFIER_ROWS", "are_hashes", "named_as_code", "named_as_identifier", "number_identifier"]
 
 IDENTIFIER_ROWS = 20
 _EXPECTED_PAIRS = 10.0  # equal ones among random numbers: exp(-10) is the chance of none
@@ -46,6 +46,16 @@ def named_as_identifier(name: str) -> bool:
     if not parts:
         return False
     return not _ANYWHERE.isdisjoint((parts[0], parts[-1])) or parts[-1] in _AT_THE_END or parts == ["#"]
+
+
+def named_as_code(name: str) -> bool:
+    """Whether the name of a column says that it is a code, which may classify the rows instead of naming them.
+
+    >>> named_as_code("zip_code"), named_as_code("order_id")
+    (True, False)
+    """
+    parts = [part.lower() for part in _PARTS.findall(name)]
+    return bool(parts) and parts[-1] == "code" and parts[0] not in _ANYWHERE
 
 
 def number_identifier(name: str, values: NDArray[np.generic]) -> str | None:

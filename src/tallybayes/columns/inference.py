@@ -28,6 +28,7 @@ from tallybayes.cells.list_cell import are_lists
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_reading import NumberReading
+from tallybayes.columns.column_doubts import doubt_values_outside
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
 from tallybayes.columns.family_rules import SAMPLE, propose, propose_by_type
@@ -39,8 +40,8 @@ from tallybayes.columns.readers.key_reader import KeyReader, as_codes
 from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart, is_array, is_plain_number, text_of
 from tallybayes.columns.readers.word_reader import WORD_PART, WordReader
-from tallybayes.doubts import Doubt, as_family, doubt
-from tallybayes.errors import DataError, ParameterError, shorten
+from tallybayes.doubts import Doubt, as_family
+from tallybayes.errors import DataError, ParameterError
 from tallybayes.families import Categorical, Family, Multinomial, Ordinal, Tags
 from tallybayes.families.discrete.value_order import ValueOrder
 from tallybayes.families.family import Unseen
@@ -166,13 +167,7 @@ def _with_order(spec: ColumnSpec, family: Ordinal, raw: Raw) -> ColumnSpec:
             raise ParameterError(expected, got=[shown(key) for key in keys], column=spec.name, hint=hint)
         family = Ordinal(order)
         spec = replace(spec, family=family)
-    ranks = family.ranking.of_keys(keys)
-    if outside := [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]:
-        n_rows = sum(counts[key] for key in outside)
-        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
-        text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
-        hint = f"{as_family(spec.name, 'categorical')} counts every value, without an order"
-        doubt("categories", text, column=spec.name, hint=hint)
+    doubt_values_outside(spec, counts)
     return spec
 
 

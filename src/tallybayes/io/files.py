@@ -13,16 +13,18 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import pc
+from tallybayes.cells.arrow import is_text_type, pc
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
-from tallybayes.doubts import Doubt, doubt, tell_doubts
+from tallybayes.doubts import Doubt, DoubtKind, as_family, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
 from tallybayes.io.formats.delimited import Delimited, LaterCells
@@ -42,7 +44,8 @@ from tallybayes.io.formats.json import Json
 from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
-from tallybayes.tables.source import HEAD, Kind, Progress, Source, UnexpectedCellError
+from tallybayes.io.formats.unread_json import objects_in_text
+from tallybayes.tables.source import HEAD, BadRows, Kind, OpenDateError, Progress, Source, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["FORMATS", "Files", "find_paths"]
@@ -62,8 +65,9 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
 _BELOW = 10_000_000  # cells below the first rows that decide about a column that these were wrong about
-_ODD_ROWS = 100  # of these that become first rows
+_ODD_ROWS = 100  # of these that become first rows, from all parts of the file
 _LATER = 1000  # rows examined in files after the first
+_EMPTY = 1000  # empty cells after which no words for missing values are looked for
 _ENDINGS = {
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
@@ -185,36 +189,78 @@ class Files(Source):
             self._say(form)
         return True
 
+    def may_begin_again(self, error: UnexpectedCellError) -> bool:
+        """Whether all cells of the column may decide about it."""
+        return self.is_reconsidered and self._can_look_below(error)
+
+    def _can_look_below(self, error: UnexpectedCellError) -> bool:
+        """Whether a column of text may be decided by all cells, once, because of a cell below the first rows."""
+        form, column = self.formats[0], error.column
+        if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
+            return False
+        return error.file != form.name or (error.row or 0) >= self._n_first(form)
+
+    def _n_first(self, form: Delimited) -> int:
+        """How many rows of the file are first rows."""
+        n_added = sum(int(later.rows.num_rows) for later in form.later.values())
+        return self.head().n_rows - n_added
+
     def _look_below(self, error: UnexpectedCellError) -> bool:
         """Decide about a column once more, by all of its cells, because one below the first rows is of another type."""
         form, column = self.formats[0], str(error.column)
-        if not isinstance(form, Delimited) or column in form.later or column not in form.expressions:
+        if not isinstance(form, Delimited) or not self._can_look_below(error):
             return False
-        n_first = self.head().n_rows - sum(later.rows.num_rows for later in form.later.values())
-        cells, rows = list[Any](), list[Any]()
-        if error.file == form.name and (error.row or 0) < n_first:  # the first rows have shown it
-            return False
+        n_first, cells, rows = self._n_first(form), list[Any](), list[Any]()
+        self._unread_numbers = UnreadNumbers()
         for table in self.batches(dict.fromkeys(form.expressions)):
             here = pa.table({name: _as_text(table, name) for name in form.expressions})
             below = here.slice(n_first)
             n_first = max(n_first - len(here), 0)
             cells.append(below[column])
-            rows.append(below.filter(pc.fill_null(form.is_unexpected(column, below[column].combine_chunks()), False)))
+            odd = form.is_unexpected(error, below[column].combine_chunks())
+            rows.append(below.filter(pc.fill_null(odd, False)))
         every = pa.chunked_array([chunk for part in cells for chunk in part.chunks], pa.string())
-        form.later[column] = LaterCells(
-            every.slice(0, _BELOW).combine_chunks(), pa.concat_tables(rows).slice(0, _ODD_ROWS)
+        odd_rows = pa.concat_tables(rows)
+        some = odd_rows.take(
+            pa.array(np.linspace(0, len(odd_rows) - 1, min(len(odd_rows), _ODD_ROWS)).astype(np.int64))
         )
-        self._head, self._unread_numbers = None, UnreadNumbers()
+        form.later[column] = LaterCells(every.slice(0, _BELOW).combine_chunks(), some)
+        self._head = None
         text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
-        place = error.file if error.line is None else f"{error.file}, line {error.line}"
-        doubt("number format", f"{text} in {place}", column=column, hint=error.hint)
+        place = str(error.file) if error.line is None else f"{error.file}, line {error.line}"
+        kind: DoubtKind = "dates" if isinstance(error, OpenDateError) else "number format"
+        doubt(kind, f"{text} in {place}", column=column, hint=error.hint)
         return True
+
+    def missing_words(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """How many cells of some columns are which words for missing values, in files of text.
+
+        All rows are read once more, unless the first cells that are missing below the first rows are all empty.
+        """
+        counts, n_empty, n_rows = {name: Counter[str]() for name in names}, 0, 0
+        n_first, skip = self.head().n_rows, self.bad is not None
+        for form in self.formats if names else ():
+            if not isinstance(form, Delimited):
+                continue
+            for table in form.tables(dict.fromkeys(names), keep=True, bad=BadRows() if skip else None):
+                for name in counts.keys() & table.columns.keys():
+                    cells, written = table.columns[name], (table.kept or {})[name].combine_chunks()
+                    counts[name].update(form.words.of_column(name).usual_among(written, cells))
+                    n_empty += cells.null_count if n_rows >= n_first else 0
+                n_rows += table.n_rows
+                if n_empty >= _EMPTY and not any(counts.values()):
+                    return {}
+        return {name: dict(found.most_common()) for name, found in counts.items() if found}
 
     def _read_head(self) -> Table:
         """The first rows of all files together."""
         skip = self.bad is not None
         first = self.formats[0].head(HEAD, skip_bad=skip)
         columns, readings, doubts = dict(first.columns), dict(first.readings), list(first.doubts)
+        if isinstance(self.formats[0], Delimited):
+            texts = {name: raw for name, raw in columns.items() if is_text_type(raw.type)}
+            found = (objects_in_text(name, raw, self.formats[0].name) for name, raw in texts.items())
+            doubts += [one for one in found if one is not None]
         for form in self.formats[1:]:
             later = form.head(_LATER, skip_bad=skip)
             readings |= {name: reading for name, reading in later.readings.items() if name not in columns}
@@ -240,7 +286,18 @@ class Files(Source):
                 yield table
                 if self._progress is not None:
                     self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
+        self._look_for_words(n_rows)
         self._unread_numbers.tell()
+
+    def _look_for_words(self, n_rows: int) -> None:
+        """Let all cells decide about a column of numbers that has words below the first rows, if they are frequent."""
+        for name in self._unread_numbers.columns:
+            if (word := self._unread_numbers.frequent_word(name, n_rows)) is None:
+                continue
+            hint = f"{as_family(name, 'categorical')} counts every word by itself"
+            error = UnexpectedCellError("numbers", got=word, column=name, row=n_rows, file=self.paths[-1], hint=hint)
+            if self.may_begin_again(error):
+                raise error
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]

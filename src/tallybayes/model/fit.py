@@ -25,6 +25,7 @@ from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.joint_columns import doubt_incomplete_rows
 from tallybayes.model.label_plan import doubt_classes, doubt_few_rows
+from tallybayes.model.later_rows import doubt_later_rows, missing_label_words
 from tallybayes.model.model import Change, Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
@@ -97,6 +98,7 @@ def rereads(work: Work) -> Work:
             return work(data, *arguments, **options)
         source = to_source(data)
         while True:
+            source.is_reconsidered = True
             try:
                 with collect_doubts() as found:
                     result = work(source, *arguments, **options)
@@ -106,6 +108,8 @@ def rereads(work: Work) -> Work:
                     continue
                 tell_doubts(found)
                 raise
+            finally:
+                source.is_reconsidered = False
             tell_doubts(found)
             return result
 
@@ -157,8 +161,9 @@ def check_learned(model: Model, plan: Plan, change: Change, source: Source) -> N
     """Check the rows that a model has learned, all of the data: raise an error for its label, say what is doubtful."""
     label = plan.counting.label
     check_value(model, label, source, is_part=plan.is_part)
-    doubt_labels(label, change.skipped, change.rows + change.skipped, plan.no_label)
+    doubt_labels(label, change.skipped, change.rows + change.skipped, missing_label_words(plan, change.skipped, source))
     doubt_bad_rows(source.bad)
+    doubt_later_rows(model.snapshot().state, plan, change, source)
     doubt_classes(model.classes, label, change.notes, missing=plan.schema.missing)
     doubt_few_rows(model.class_counts, label)
     doubt_incomplete_rows(model.snapshot().state.statistics)

@@ -13,15 +13,17 @@ from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, names_to_find, read_batch, with_parts
 from tallybayes.columns.column_doubts import doubt_numbers
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.date_inference import check_later_files, check_order
+from tallybayes.columns.date_inference import check_later_files, check_open_dates, check_order
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import label_column
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import ParameterError
+from tallybayes.doubts import as_family
+from tallybayes.errors import DataError, ParameterError
 from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tables.source import Source, TableSource
+from tallybayes.tables.raw_values import is_number
+from tallybayes.tables.source import Source, TableSource, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["RowCounter", "grow_schema"]
@@ -52,6 +54,8 @@ class RowCounter:
         for batch in check_later_files(source.batches(columns), self.rows.schema):
             self._grow(batch)
             table = batch.with_names(names_to_find(self.rows.schema, label, weight))  # also what is sampled
+            if not self._plan.labels:
+                check_open_dates(table, self.rows.schema, source.may_begin_again)
             table = with_parts(table, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
@@ -62,6 +66,19 @@ class RowCounter:
         return self.rows
 
     def _count_table(self, table: Table) -> tuple[SufficientStatistics, int]:
+        """The statistics of one table, and how many rows have no label."""
+        try:
+            return self._observe(table)
+        except DataError as error:
+            spec = self.rows.schema.columns.get(str(error.column))
+            if spec is None or not spec.reader.only_bits or not is_number(error.got):
+                raise
+            hint = f"{as_family(spec.name, 'histogram')} takes any numbers"
+            raise UnexpectedCellError(
+                "0 or 1, as in the first rows", got=error.got, column=spec.name, row=error.row, hint=hint
+            ) from None
+
+    def _observe(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
         plan, rows = self._plan, self.rows
         known = plan.labels or rows.statistics.in_use()

@@ -175,7 +175,7 @@ def log_proba_without(reduced: Snapshot, table: Table, whole: Snapshot, *, calib
     """
     result = np.full((table.n_rows, len(whole.classes)), -np.inf)
     if reduced.classes:
-        batches = reduced.log_proba_batches(table, calibrated=calibrated)
+        batches = reduced.log_proba_batches(table, calibrated=calibrated, are_held_out=True)
         result[:, positions(reduced.classes, whole.classes)] = reduced.join(part for _, part in batches)
     n_absent = len(whole.classes) - len(reduced.classes)
     if not reduced.classes:

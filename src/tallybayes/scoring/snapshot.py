@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,19 +216,27 @@ class Snapshot:
     # Scores batch by batch
 
     def log_proba_batches(
-        self, data: Any, *, label: Any = None, calibrated: bool = True, also: Iterable[str] = ()
+        self,
+        data: Any,
+        *,
+        label: Any = None,
+        calibrated: bool = True,
+        also: Iterable[str] = (),
+        are_held_out: bool = False,
     ) -> Iterator[tuple[Table, Floats]]:
         """Data batch by batch, each with log P(class | row).
 
         label: a column (or "column=value") to read as well; also: other columns.
+        are_held_out: whether the model is one without these rows of its data, for which new values are no surprise.
         """
         posterior = self.posterior_for(calibrated)
-        batches = self.map_batches(data, self.scorer.log_score, label=label, also=also, warns_of_values=False)
+        warns: Literal["columns", "nothing"] = "nothing" if are_held_out else "columns"
+        batches = self.map_batches(data, self.scorer.log_score, label=label, also=also, warns_of=warns)
         return ((table, posterior.log_proba(log_score)) for table, log_score in batches)
 
     def evidence_batches(self, data: Any, *, label: Any = None) -> Iterator[tuple[Table, dict[str, Floats]]]:
         """Data batch by batch, each with the contribution of every column to the log score, (rows, classes)."""
-        return self.map_batches(data, self.scorer.evidence, label=label, warns_of_values=False)
+        return self.map_batches(data, self.scorer.evidence, label=label, warns_of="columns")
 
     def interval_batches(
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True
@@ -250,18 +258,19 @@ class Snapshot:
         label: Any = None,
         keep: bool = False,
         also: Iterable[str] = (),
-        warns_of_values: bool = True,
+        warns_of: Literal["values", "columns", "nothing"] = "values",
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column.
 
-        warns_of_values: whether to warn of single categories that the model does not know; a model that is judged may
-        well be one of many that are tried.
+        warns_of: whether to warn of single categories that the model does not know, or of columns in which it knows
+        none; a model that is judged may well be one of many that are tried.
         """
         unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep, also=also):
             are_few = isinstance(source, TableSource) and table.n_rows < LEAST_ROWS
             yield from self.map_parts(source, table, work, None if are_few else unseen)
-        unseen.warn(of_values=warns_of_values)
+        if warns_of != "nothing":
+            unseen.warn(of_values=warns_of == "values")
 
     def unseen_categories(self) -> UnseenCategories:
         """What collects the categories that the model does not know, batch by batch."""

@@ -312,7 +312,7 @@ class NormalInverseGamma(ColumnPrior):
     def check_family(self, name: str, family: Family) -> None:
         """For families whose prior has a mean and a scale."""
         if family.with_prior_moments(self.mean, self.scale, self.strength, self.freedom) is None:
-            hint = f'families={{"{name}": "gaussian"}} (--as {name}=gaussian)'
+            hint = as_family(name, "gaussian")
             expected = "a prior of mean and scale for a column of the family gaussian"
             raise ParameterError(expected, got=family.display_name(), column=name, hint=hint)
 

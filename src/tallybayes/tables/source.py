@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -28,6 +28,7 @@ __all__ = [
     "BadRows",
     "ConstantColumns",
     "Kind",
+    "OpenDateError",
     "Progress",
     "Source",
     "Stream",
@@ -46,6 +47,10 @@ Progress = Callable[[int, float | None, int], None]  # rows read, their share of
 
 class UnexpectedCellError(DataError):
     """A cell that is not of the type that the first rows of its column have, though it is a value."""
+
+
+class OpenDateError(UnexpectedCellError):
+    """A date that begins with the day or the month, below first rows whose dates begin with the year."""
 
 
 class BadRows:
@@ -82,6 +87,7 @@ class Source(ABC):
     bad: BadRows | None = None
     missing: MissingWords | None = None  # words that mean a missing value, if they were given
     signs: Mapping[str, str | None] = MappingProxyType({})  # decimal and thousands of numbers, if they were given
+    is_reconsidered: bool = False  # whether the one who reads begins again after an error, if `reconsider` says so
 
     def use_words(self, words: MissingWords | None) -> None:
         """Read with these words for missing values, those of a schema, unless others were given."""
@@ -111,6 +117,14 @@ class Source(ABC):
     def reconsider(self, error: TallyError) -> bool:
         """Read the data in another way from now on, after an error that this may avoid; whether there is one."""
         return False
+
+    def may_begin_again(self, error: UnexpectedCellError) -> bool:
+        """Whether an error would make the one who reads begin again, with the column decided by all of its cells."""
+        return False
+
+    def missing_words(self, names: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """How many cells of some columns are which words for missing values, in all rows; empty if they have none."""
+        return {}
 
     @contextlib.contextmanager
     def read_again(self) -> Iterator[None]:

@@ -177,9 +177,9 @@ def nested_estimate(
         columns = _columns(base, others)
         learn_and_sample(model, sample, columns, **options)
         model = fitted(model, sample, lambda other: other.learn(columns, **options))  # noqa: B023 - called at once
-        p = model.predict_proba(_columns(base, held_out))
-        here = positions(model.classes, rows.classes)
-        joint[np.ix_(held_out, here)] = np.log(np.maximum(p, np.exp(-FAR)))
+        snapshot, here = model.snapshot(), positions(model.classes, rows.classes)
+        scored = snapshot.log_proba_batches(_columns(base, held_out), are_held_out=True)
+        joint[np.ix_(held_out, here)] = np.maximum(snapshot.join(part for _, part in scored), -FAR)
         known[held_out] = np.isin(judged.codes[held_out], here)  # a class without other rows cannot be predicted
     weights = np.where(known, judged.weights, 0.0)
     return replace(judged, weights=weights, shared_fit=n_folds / (n_folds - 1)).estimate([(1.0, joint)])

@@ -14,13 +14,12 @@ petals of an iris (96 %) are honest columns below these limits.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Floats
-from tallybayes.doubts import doubt
+from tallybayes.doubts import doubt, ignored
 from tallybayes.weights.held_out_evidence import HeldOutEvidence
 
 __all__ = ["warn_of_leaks"]
@@ -60,5 +59,5 @@ def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collecti
 
 def _warn(name: str, what: str, accuracy: float) -> None:
     text = f"{what} alone predicts {100 * accuracy:.1f} % of held-out rows right"
-    hint = f"if it is known only after the label, exclude it: ignore=[{name!r}] (--ignore {shlex.quote(name)})"
+    hint = f"if it is known only after the label, exclude it: {ignored(name)}"
     doubt("possible leak", f"possible leak: {text}", column=name, hint=hint)

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.chunks import n_threads
 from tallybayes.cells.arrow import pc
+from tallybayes.cells.date_format import begins_with_day_or_month
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers, looks_like_number
 from tallybayes.cells.number_format import NumberFormat, with_signs
@@ -33,8 +34,9 @@ from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
-from tallybayes.io.formats.totals_row import LAST_ROWS, are_sums, count_notes, totals_doubt
-from tallybayes.tables.source import BadRows, Kind
+from tallybayes.io.formats.totals_row import LAST_ROWS, totals_at_end
+from tallybayes.tables.raw_values import is_number
+from tallybayes.tables.source import BadRows, Kind, OpenDateError, UnexpectedCellError
 from tallybayes.tables.table import Table
 
 __all__ = ["Delimited", "LaterCells"]
@@ -311,18 +313,11 @@ class Delimited(DuckDBFormat):
 
     def _totals(self, texts: Mapping[str, Any], columns: Mapping[str, Any], *, is_whole: bool) -> list[Doubt]:
         """That the last row above notes may hold totals; of a long file only its last lines are looked at."""
-        numbers: dict[str, Any] = {}
-        if is_whole:
-            rows = [*zip(*(column[-LAST_ROWS:].to_pylist() for column in texts.values()), strict=True)]
-            numbers = {name: column for name, column in columns.items() if _KINDS.get(column.type) == "number"}
-        elif not (rows := self.text.last_rows(LAST_ROWS)):
-            return []
-        n_notes = count_notes(rows)
-        last = dict(zip(texts, rows[-1 - n_notes], strict=False))
-        where = f"{self.name}: the last row" + " above empty rows and notes" * bool(n_notes)
-        above = {name: column[: len(column) - n_notes] for name, column in numbers.items()}
-        found = totals_doubt(last, where, columns=texts if is_whole else {}, are_sums=are_sums(above))
-        return [] if found is None else [found]
+        if not is_whole:
+            return totals_at_end(self.name, list(texts), self.text.last_rows(LAST_ROWS))
+        rows = [*zip(*(column[-LAST_ROWS:].to_pylist() for column in texts.values()), strict=True)]
+        numbers = {name: column for name, column in columns.items() if _KINDS.get(column.type) == "number"}
+        return totals_at_end(self.name, list(texts), rows, texts, numbers)
 
     def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
         """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
@@ -337,13 +332,20 @@ class Delimited(DuckDBFormat):
         later = {name: one.cells for name, one in self.later.items() if name in texts}
         return texts | {name: pa.concat_arrays([texts[name][n_added:], cells]) for name, cells in later.items()}
 
-    def is_unexpected(self, name: str, cells: Any) -> Any:
-        """Which cells are of another type than the first ones of a column."""
+    def is_unexpected(self, error: UnexpectedCellError, cells: Any) -> Any:
+        """Which cells of a column are of another type than the first ones, as the one that the error is about."""
+        name = str(error.column)
+        if isinstance(error, OpenDateError):
+            return begins_with_day_or_month(cells)
         if self.inferred.get(name) == "flag":
             return pc.invert(pc.match_substring_regex(cells, _FLAG))
         reading = self.readings.get(name)
         form = (None if reading is None else reading.needed_format) or NumberFormat()
-        return pc.and_(pc.is_null(form.parse(cells)), looks_like_number(cells))
+        numbers = form.parse(cells)
+        if is_number(error.got):  # it was read as a number, but the first ones were only 0 and 1
+            return pc.invert(pc.is_in(numbers, value_set=pa.array([0.0, 1.0])))
+        is_word = not looks_like_number(pa.array([error.got]))[0].as_py()
+        return pc.and_(pc.is_null(numbers), pc.xor(looks_like_number(cells), is_word))
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from tallybayes.cells.list_cell import split_list
 from tallybayes.cells.missing_words import trim_cells
 from tallybayes.cells.number_detection import mostly_numbers
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
@@ -68,6 +69,9 @@ class Json(DuckDBFormat):
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
+        for path, values in divided.items():
+            if _are_lists_and_others(values):  # read as text, which is split as lists in cells of text are
+                self.expressions[path_name(path)] = self.expressions[path_name(path)][0], "VARCHAR"
         self.inferred = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
         return Table(
@@ -248,6 +252,8 @@ def _is_unicode(row: dict[str, Any]) -> bool:
 def _column(values: Sequence[Any]) -> list[Any]:
     """Values of one type: lists, maps, numbers, booleans or text without spaces around it; others become None."""
     there = [value for value in values if value is not None]
+    if _are_lists_and_others(values):
+        return [value if isinstance(value, list) else _as_list(value) for value in values]
     if any(isinstance(value, (list, dict)) for value in there):
         kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
         return [value if isinstance(value, kind) else None for value in values]
@@ -258,6 +264,20 @@ def _column(values: Sequence[Any]) -> list[Any]:
         return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return [None if text is None else text.strip() for text in texts]
+
+
+def _are_lists_and_others(values: Sequence[Any]) -> bool:
+    """Whether most values are lists, and others are single ones: lists of one value without brackets."""
+    n_lists = sum(isinstance(value, list) for value in values)
+    n_single = sum(value is not None and not isinstance(value, (list, dict)) for value in values)
+    return n_single > 0 and 2 * n_lists >= sum(value is not None for value in values)
+
+
+def _as_list(value: Any) -> list[str] | None:
+    """A single value among lists as a list; None for an object."""
+    if value is None or isinstance(value, dict):
+        return None
+    return split_list(value if isinstance(value, str) else json.dumps(value))
 
 
 def _read_as(values: list[Any]) -> str:

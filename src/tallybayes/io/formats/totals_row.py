@@ -18,7 +18,7 @@ from tallybayes.cells.arrow import as_doubles, combine_chunks, pc, strings, to_n
 from tallybayes.cells.number_detection import looks_like_number
 from tallybayes.doubts import Doubt
 
-__all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_doubt"]
+__all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_at_end", "totals_doubt"]
 
 LAST_ROWS = 6  # among which the totals are looked for
 
@@ -30,6 +30,23 @@ _WORDS = (
 _TOTAL = re.compile(rf"(?:{_WORDS})\s*:?", re.IGNORECASE)
 _HALF = 0.5
 _LEAST_ROWS = 4  # with the totals; in fewer, sums come about by chance
+
+
+def totals_at_end(
+    file: str, names: Sequence[str], rows: Sequence[Sequence[str | None]], texts: Any = None, numbers: Any = None
+) -> list[Doubt]:
+    """That the last of some rows that is no note may hold totals.
+
+    texts, numbers: the columns as texts, and those of numbers, if all rows are known.
+    """
+    if not rows:
+        return []
+    n_notes = count_notes(rows)
+    last = dict(zip(names, rows[-1 - n_notes], strict=False))
+    where = f"{file}: the last row" + " above empty rows and notes" * bool(n_notes)
+    above = {name: column[: len(column) - n_notes] for name, column in (numbers or {}).items()}
+    found = totals_doubt(last, where, columns=texts or {}, are_sums=are_sums(above))
+    return [] if found is None else [found]
 
 
 def totals_doubt(
