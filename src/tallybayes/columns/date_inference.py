@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, to_list, to_numpy
+from tallybayes.arrays.array_types import Integers
+from tallybayes.cells.arrow import combine_chunks, integers, is_text_type, pc, text_buffers, to_list, to_numpy
 from tallybayes.cells.century import POSIX, born, full_year, window_start
 from tallybayes.cells.date_format import (
     DATE_PARTS,
@@ -58,6 +59,7 @@ _REASONS = {
     "hour": "hour of the day",
 }
 
+_SHORTEST = 5  # bytes of a date such as 1/2/24, less one
 _SAMPLE = 1000  # texts that are parsed to recognise a column, or to doubt its order
 _FEW_CELLS = 20  # below this many cells a single odd word is a larger share
 _SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of dates from which a column is one of dates, as with words among numbers
@@ -234,7 +236,7 @@ def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[Op
         error = table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
         if isinstance(error, OpenDateError) and may_begin_again(error):
             raise error
-        check_order(table.only([name]), schema.with_columns({name: spec}))
+        check_order(table.only([name]).part(row, table.n_rows), schema.with_columns({name: spec}))
 
 
 def _first_open_date(raw: Raw) -> int | None:
@@ -242,9 +244,30 @@ def _first_open_date(raw: Raw) -> int | None:
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or not is_text_type(raw.type):
         return None
     cells = combine_chunks(raw)
-    likely = to_list(cells.filter(begins_with_day_or_month(cells)).unique())
-    text = next((text for text in likely if order_of({text: 1}) is not None), None)  # not 03/03/2024
-    return None if text is None else pc.index(cells, pa.scalar(text, cells.type)).as_py()
+    rows = _with_early_separator(cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells)
+    likely = cells.take(integers(rows))
+    places = np.flatnonzero(to_numpy(pc.fill_null(begins_with_day_or_month(likely), False)))
+    is_open: dict[str, bool] = {}  # 03/03/2024 is not
+    for place in places.tolist():
+        text = likely[place].as_py()
+        if is_open.setdefault(text, order_of({text: 1}) is not None):
+            return int(rows[place])
+    return None
+
+
+def _with_early_separator(cells: Any) -> Integers:
+    """The rows whose second or third byte is one of - / . which no date that begins with the year has there.
+
+    >>> _with_early_separator(pa.array(["2024-01-02", "1/2/2024", "01.02.2024", None, ""])).tolist()
+    [1, 2]
+    """
+    bounds, content, _ = text_buffers(cells)
+    is_separator = np.zeros(256, bool)
+    is_separator[[ord(sign) for sign in "-/."]] = True
+    padded = np.append(content, np.zeros(3, np.uint8)) if len(content) else np.zeros(3, np.uint8)
+    first = bounds[:-1]
+    found = is_separator[padded[first + 1]] | is_separator[padded[first + 2]]
+    return np.flatnonzero(found & (bounds[1:] - first > _SHORTEST))
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
