@@ -132,10 +132,7 @@ def doubt_late_words(head: Table, words: Mapping[str, Mapping[str, int]], n_rows
 
 def doubt_values_outside(spec: ColumnSpec, keys: Mapping[Any, float]) -> None:
     """Say which values of a column with an order are outside it; keys: all values, and the rows of each."""
-    if not isinstance(spec.family, Ordinal):
-        return
-    ranks = spec.family.ranking.of_keys(list(keys))
-    outside = [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]
+    outside = [] if spec.family is None else spec.family.keys_without_effect(list(keys))
     if outside:
         n = sum(keys[key] for key in outside)
         rows = f"{n:,.15g} row{'' if n == 1 else 's'}"

@@ -13,7 +13,6 @@ from typing import Any
 from tallybayes.arrays.column import Codes
 from tallybayes.columns.column_doubts import doubt_late_words, doubt_values_outside
 from tallybayes.columns.label_spec import label_column
-from tallybayes.families import Ordinal
 from tallybayes.model.fit_plan import Plan
 from tallybayes.model.model import Change
 from tallybayes.state.model_state import ModelState
@@ -33,7 +32,7 @@ def doubt_later_rows(state: ModelState, plan: Plan, change: Change, source: Sour
         return
     said = {one.column for one in plan.schema.doubts if one.kind == "categories"}
     for name, family in state.schema.families.items():
-        if isinstance(family, Ordinal) and name not in said:
+        if family.is_ordered and name not in said:
             tally = state.statistics.blocks.get(family.counted)
             if tally is not None and name in tally.features:
                 doubt_values_outside(state.schema.columns[name], tally.key_amounts(name))
