@@ -73,9 +73,9 @@ class RowCounter:
             spec = self.rows.schema.columns.get(str(error.column))
             if spec is None or not spec.reader.only_bits or not is_number(error.got):
                 raise
-            facts = {"got": error.got, "column": spec.name, "row": error.row}
             hint = f"when fitting, {as_family(spec.name, 'histogram')} takes any numbers"
-            raise UnexpectedCellError(error.expected, **facts, hint=hint) from None
+            unexpected = UnexpectedCellError(error.expected, got=error.got, column=spec.name, row=error.row, hint=hint)
+            raise unexpected from None
 
     def _observe(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
