@@ -73,10 +73,9 @@ class RowCounter:
             spec = self.rows.schema.columns.get(str(error.column))
             if spec is None or not spec.reader.only_bits or not is_number(error.got):
                 raise
-            hint = f"{as_family(spec.name, 'histogram')} takes any numbers"
-            raise UnexpectedCellError(
-                "0 or 1, as in the first rows", got=error.got, column=spec.name, row=error.row, hint=hint
-            ) from None
+            hint = f"when fitting, {as_family(spec.name, 'histogram')} takes any numbers"
+            unexpected = UnexpectedCellError(error.expected, got=error.got, column=spec.name, row=error.row, hint=hint)
+            raise unexpected from None
 
     def _observe(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
