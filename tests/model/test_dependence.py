@@ -198,7 +198,7 @@ def test_what_is_not_available_is_an_error():
     model = tb.fit(table, label=LABEL, dependence="one")
     with pytest.raises(UnsupportedError, match="an evidence in closed form"):
         model.log_evidence()
-    with pytest.raises(UnsupportedError, match="a posterior in closed form"):
+    with pytest.raises(UnsupportedError, match="a family with credible intervals in closed form"):
         model.predict_interval(table)
     with pytest.raises(
         ParameterError, match="expected dependence to be 'none', 'one', 'gaussian' or 'full', got 'two'"
