@@ -46,6 +46,7 @@ DoubtKind = Literal[  # in the order in which they are listed
     "excluded column",  # a column that is not used though most of its cells are filled
     "groups",  # rows that seem to belong together
     "possible leak",  # a column that tells the label
+    "unlabelled rows",  # rows without a label that are not used
     "priors",  # a prior of a column that counts little
 ]
 _LISTED = 20  # doubts in a list

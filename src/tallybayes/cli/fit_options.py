@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tallybayes.cli.shared_options import option
 from tallybayes.state.option_domains import (
+    AUTO_OR_POSITIVE,
     BINS,
     CLASS_PRIOR,
     CLASS_WEIGHTS,
@@ -22,6 +23,7 @@ from tallybayes.state.option_domains import (
     STRENGTH,
     STRENGTHS,
     SWITCHES,
+    TABLE,
     WEIGHTS,
 )
 from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
@@ -46,7 +48,7 @@ _REPEATABLE = {
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
 _SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", GROUP: "COL", STRENGTH: "K"}
-_SINGLE |= {COLUMN_PRIORS: "FILE", MODEL: "MODEL", POSITIVE: "FACTOR"}
+_SINGLE |= {COLUMN_PRIORS: "FILE", MODEL: "MODEL", POSITIVE: "FACTOR", TABLE: "FILE", AUTO_OR_POSITIVE: "auto|FACTOR"}
 
 
 def _group(names: Iterable[str]) -> Callable[..., dict[str, Any]]:
@@ -115,6 +117,8 @@ def _value(option: Option, value: Any, names: list[str], parts: list[str], sourc
         return _column_weights(value, both)
     if option.domain is BINS:
         return _bins(value)
+    if option.domain is AUTO_OR_POSITIVE:
+        return _auto_or_number(option, value)
     if option.domain is STRENGTHS:
         expected = "--smoothing: auto, a number from 0 to inf, or COL=K"
         return _by_column(value, names, both, lambda text: text if text == "auto" else float(text), expected)
@@ -126,6 +130,16 @@ def _value(option: Option, value: Any, names: list[str], parts: list[str], sourc
         forms = "prior: empirical, uniform, or CLASS=P for every class" if is_prior else "weight: balanced, or CLASS=W"
         return _by_class(value, label or "", source, f"--class-{forms}")
     return value[0] if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS) else value
+
+
+def _auto_or_number(option: Option, text: str) -> Any:
+    """The word auto, or a number."""
+    from tallybayes.errors import ParameterError
+
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise ParameterError(f"an option to be {option.domain.words}", got=text) from None
 
 
 def _bins(text: str) -> Any:

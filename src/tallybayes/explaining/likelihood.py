@@ -66,8 +66,8 @@ def objective(snapshot: Snapshot, data: Any, label: Any = None) -> Objective:
 def log_evidence(state: ModelState) -> dict[str, float]:
     """Log marginal likelihood of every column's statistics under its prior, by column, in a generative model.
 
-    Where sums lie beneath those of the rows that were learned (a base, pseudo-counts), it is that of the rows given
-    these: the evidence of both together less that of what lies beneath.
+    Where sums lie beneath those of the rows that were learned (a base, unlabelled rows, pseudo-counts), it is that of
+    the rows given these: the evidence of both together less that of what lies beneath.
     """
     state.require_learned("log_evidence")
     result: dict[str, float] = {}
@@ -77,13 +77,12 @@ def log_evidence(state: ModelState) -> dict[str, float]:
             got = Described("maximum likelihood, which has no prior")
             raise UnsupportedError("smoothing above 0", got=got, column=block.tally.features[0])
         result |= dict(zip(block.tally.features, block.family.evidence(block.tally, block.prior()), strict=True))
-    if state.base is not None or state.settings.column_priors:
-        learned = state.learned().times(_NOTHING)  # its values without their counts
-        beneath = learned if state.base is None else state.base.statistics.copy().combined(learned, 1)
+    if state.beneath or state.settings.column_priors:
+        beneath = state.with_beneath(state.learned().times(_NOTHING))  # the values of the rows without their counts
         for block, under in zip(blocks, _blocks(replace(state, statistics=beneath)), strict=True):
             known = block.family.evidence(under.tally, block.prior())
             for name, value in zip(block.tally.features, known, strict=True):
-                if state.base is not None or state.settings.prior_of(name) is not None:
+                if state.beneath or state.settings.prior_of(name) is not None:
                     result[name] -= value
     return {name: float(value) for name, value in sorted(result.items())}
 

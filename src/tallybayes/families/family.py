@@ -49,7 +49,22 @@ else:  # Python 3.11 has no defaults of type variables; they let `Family` stand 
 
     TallyT, PriorT = TypeVar("TallyT"), TypeVar("PriorT")
 
-__all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "RowScore", "Score", "Smoothing", "Unseen"]
+SHARE_BITS = 20  # shares of rows are multiples of 2**-20, where that makes counting them fast
+SHARE_UNIT = 2.0**-SHARE_BITS
+
+__all__ = [
+    "SHARE_BITS",
+    "SHARE_UNIT",
+    "Add",
+    "Codes32",
+    "Family",
+    "Floats",
+    "Predictive",
+    "RowScore",
+    "Score",
+    "Smoothing",
+    "Unseen",
+]
 
 
 @dataclass(frozen=True)
@@ -111,6 +126,13 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The plug-in for k = 0, the predictive otherwise."""
         return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
 
+    def observe_shares(self, features: tuple[str, ...], columns: Sequence[Any], shares: Floats) -> TallyT:
+        """Count rows that belong to every class with a share, (rows, classes): rows of the class, weighted by it."""
+        rows, codes = np.nonzero(shares)
+        taken, amounts = [column.take(rows) for column in columns], shares[rows, codes]
+        weights = None if (amounts == 1).all() else amounts
+        return self.observe(features, taken, codes.astype(np.int32), shares.shape[1], weights)
+
     def without(self, tally: TallyT, columns: Sequence[Any], codes: Codes32, weights: Weights) -> TallyT:
         """The sums of all columns of a tally without some rows that were counted."""
         rest = tally.copy()
@@ -171,6 +193,20 @@ class Family(ABC, Generic[TallyT, PriorT]):
         None unless its prior has a mean and a scale.
         """
         return None
+
+    @property
+    def em_form(self) -> Family | None:
+        """The likelihood by which expectation-maximisation divides rows without a label among the classes.
+
+        Its parameters are at their posterior mean or at maximum likelihood, with a fixed strength of smoothing. None:
+        numbers are cut into cells, which are counted as categories.
+        """
+        return self
+
+    @property
+    def with_unlabelled(self) -> Self:
+        """The family by which a column is scored once unlabelled rows were added to its sums; counted as before."""
+        return self
 
     def display_name(self) -> str:
         """The string form without secrets, for people."""

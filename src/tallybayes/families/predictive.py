@@ -191,6 +191,14 @@ class Predictive(ABC):
         """
         return None
 
+    def log_penalty(self, number: int) -> float | None:
+        """Log density of the prior at the parameters of a column, up to a constant, of which they are the best values.
+
+        That is the density of the prior in the parameters for which the mode of the posterior is the mean: k times the
+        sum of log P(outcome | class). None unless the likelihood is one at single parameters with a fixed k.
+        """
+        return None
+
     def n_parameters(self, number: int) -> int | None:
         """The free parameters of the likelihood of a column, over all classes; None if they are not known.
 

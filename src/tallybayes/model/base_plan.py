@@ -13,7 +13,7 @@ from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, UnsupportedError
 from tallybayes.model.saved_model import load
-from tallybayes.state.model_state import BaseSums, ModelState, only_columns
+from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions
 from tallybayes.state.settings import Settings
 from tallybayes.tables.table import Table
@@ -84,6 +84,6 @@ def base_sums(base: ModelState, strength: float, schema: Schema, settings: Setti
             )
     kept = [name for name in base.families if name in schema.families]
     try:
-        return BaseSums.of(only_columns(base.statistics, kept), strength)
+        return BaseSums.of(base.statistics.only(kept), strength)
     except ValueError as error:
         raise ParameterError("a base_strength by which counts stay within 64 bits", got=strength) from error

@@ -27,10 +27,11 @@ from tallybayes.model.joint_columns import doubt_incomplete_rows
 from tallybayes.model.label_plan import doubt_classes, doubt_few_rows
 from tallybayes.model.later_rows import doubt_later_rows, missing_label_words
 from tallybayes.model.model import Change, Model
+from tallybayes.model.unlabelled_rows import Progress, UnlabelledRows
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.column_weights import ColumnWeights, Weighting
 from tallybayes.state.counting import CountedRows
-from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.state.options import OPTIONS, UNLABELLED, FitOptions, with_options
 from tallybayes.state.prior_values import check_labels
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
@@ -61,7 +62,12 @@ Work = TypeVar("Work", bound=Callable[..., Any])
 
 @with_options()
 def fit(
-    data: TableLike, label: LabelLike = None, *, sample_weight: WeightLike = None, **options: Unpack[FitOptions]
+    data: TableLike,
+    label: LabelLike = None,
+    *,
+    sample_weight: WeightLike = None,
+    progress: Progress | None = None,
+    **options: Unpack[FitOptions],
 ) -> Model:
     """Fit a naive Bayes model to a table.
 
@@ -69,6 +75,8 @@ def fit(
     a query or "-" (standard input); an Arrow stream, a dataset, a lazy frame or an iterator of batches.
     label: the name of a column, or an array; the label "rating=R" is true where the column rating is R.
     sample_weight: the weights of the rows: the name of a column, or an array.
+    progress: called with the name of a step and the completed share of it (None: unknown), while unlabelled rows are
+    divided among the classes.
     {options}
 
     >>> import tallybayes as tb
@@ -81,7 +89,9 @@ def fit(
     """
     source, options, has_array = with_group_column(to_source(data), options)
     with tell_together() as doubts:
-        model = _fit_source(source, label, sample_weight, options)
+        unlabelled = UnlabelledRows.of(options, progress)
+        labelled: Any = {name: value for name, value in options.items() if name not in UNLABELLED}
+        model = _fit_source(source, label, sample_weight, labelled, unlabelled)
         keep_doubts(model, doubts)
     return without_group(model) if has_array else model
 
@@ -117,14 +127,24 @@ def rereads(work: Work) -> Work:
 
 
 @rereads
-def _fit_source(source: Source, label: Any, sample_weight: Any, options: FitOptions) -> Model:
+def _fit_source(
+    source: Source, label: Any, sample_weight: Any, options: FitOptions, unlabelled: UnlabelledRows | None
+) -> Model:
     """The model of the data as it is taken for now."""
+    if unlabelled is not None:
+        unlabelled.check(source)
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
     model, sample, label = plan.empty_model(), sample_for(plan.weights, plan.schema), plan.counting.label
+    if unlabelled is not None:
+        model = with_text_selection(model, now=False)  # but after all rows were counted
     change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
+    if unlabelled is not None:
+        model = unlabelled.divide(model, source, label, plan.counting.weight)
+        model = with_text_selection(model, now=True)
+        change = replace(change, skipped=model.skipped)
     return finish_fit(model, plan, sample, change, source)
 
 

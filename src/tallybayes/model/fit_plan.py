@@ -46,7 +46,7 @@ from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.option_domains import WEIGHTS
-from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete
+from tallybayes.state.options import OPTIONS, SETTINGS, UNLABELLED, FitOptions, complete, refuse_unlabelled
 from tallybayes.state.settings import Settings
 from tallybayes.storage.plan_content import plan_to_bytes
 from tallybayes.tables.source import BadRows, Source, TableSource
@@ -92,13 +92,14 @@ class Plan:
 
     @classmethod
     def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
+        refuse_unlabelled(options)
         base = base_state(options)
         options = options if base is None else options_on(base, options)
         values = complete(options)
         strength = OPTIONS["base_strength"].domain.check("base_strength", values.pop("base_strength"))
         del values["base_model"]
         weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
-        del values["preset"]  # which has filled in others
+        values = {name: value for name, value in values.items() if name not in ("preset", *UNLABELLED)}
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")

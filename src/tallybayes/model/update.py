@@ -10,7 +10,7 @@ from tallybayes.arrays.axis import merge_keys, rough_kind
 from tallybayes.columns.column_spec import ColumnSpec, Origin
 from tallybayes.columns.label import to_label_type
 from tallybayes.columns.schema import Schema
-from tallybayes.errors import DataError, Described, ForgetError, ParameterError
+from tallybayes.errors import DataError, Described, ForgetError, ParameterError, UnsupportedError
 from tallybayes.state.counting import CountedRows
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
@@ -41,7 +41,7 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     for label in counted.statistics.in_use():
         if label not in state.statistics.labels:
             raise ForgetError("a label that was learned", got=label)
-    if state.base is not None:  # raises if the rows are not among those that were learned on it
+    if state.beneath:  # raises if the rows are not among those that were learned
         state.learned().combined(counted.statistics, -1)
     statistics = state.statistics.combined(counted.statistics, -1)
     statistics.free()
@@ -125,7 +125,13 @@ def _check_prior(state: ModelState, label: Any) -> None:
 
 
 def _check_bases(left: ModelState, right: ModelState) -> None:
-    """Refuse models with different bases: their rows were learned on different sums."""
+    """Refuse models with different bases: their rows were learned on different sums; and with unlabelled rows."""
+    if left.unlabelled is not None or right.unlabelled is not None:
+        hint = (
+            "merge models of the labelled rows, then fit with the unlabelled rows of both: they would be divided anew"
+        )
+        got = Described("rows that were divided by one of the models")
+        raise UnsupportedError("models without unlabelled rows to merge", got=got, hint=hint)
     if left.base is right.base or (left.base is not None and left.base.same(right.base)):
         return
     if left.base is None or right.base is None:

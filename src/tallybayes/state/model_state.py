@@ -18,8 +18,9 @@ from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.settings import FITTED, Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
+from tallybayes.state.unlabelled_sums import UnlabelledSums
 
-__all__ = ["BaseSums", "ModelState", "only_columns"]
+__all__ = ["BaseSums", "ModelState"]
 
 _COUNTED = (Status.USED, Status.INPUT)
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
@@ -39,6 +40,10 @@ class BaseSums:
         result.statistics.is_shared = True
         return result
 
+    def only(self, names: Collection[str]) -> BaseSums:
+        """The base of some columns."""
+        return replace(self, statistics=self.statistics.only(names))
+
     def same(self, other: BaseSums | None) -> bool:
         """Whether two bases are equal."""
         return other is self or (
@@ -50,8 +55,9 @@ class BaseSums:
 class ModelState:
     """One state of a model.
 
-    statistics: the sums that everything is derived from, those of the base included.
+    statistics: the sums that everything is derived from, those of the base and of unlabelled rows included.
     base: the sums that the model began with, if it has a base.
+    unlabelled: the sums of unlabelled rows that were divided among the classes, if there were any.
     skipped: rows without a label that were met while learning.
     text_samples: documents of text columns whose variant is not selected yet; selects_text: whether it may be.
     given: the tables of a model that was given instead of learned; its statistics are empty.
@@ -65,6 +71,7 @@ class ModelState:
     selects_text: bool = True
     given: GivenProbabilities | None = None
     base: BaseSums | None = None
+    unlabelled: UnlabelledSums | None = None
 
     @cached_property
     def families(self) -> dict[str, Family]:
@@ -78,23 +85,35 @@ class ModelState:
 
     @property
     def class_rows(self) -> Floats:
-        """The rows of every class that everything is derived from, those of the base included."""
+        """The rows of every class that everything is derived from, those of the base and unlabelled ones included."""
         return self.statistics.aligned(self.classes).class_rows.floats()
 
     @property
     def class_counts(self) -> dict[Any, float]:
-        """Rows (or their weight) learned per label, without those of the base."""
+        """Rows (or their weight) learned per label, without those that lie beneath."""
         rows = self.statistics.class_rows
-        if self.base is not None:
-            rows = rows - self.base.statistics.aligned(self.statistics.labels).class_rows
+        for beneath in self.beneath:
+            rows = rows - beneath.aligned(self.statistics.labels).class_rows
         counts = zip(self.statistics.labels, rows.floats().tolist(), strict=True)
         return {label: int(n) if n.is_integer() else n for label, n in counts if n > 0}
 
+    @property
+    def beneath(self) -> list[SufficientStatistics]:
+        """The sums that lie beneath those of the rows that were learned, and cannot be forgotten."""
+        return [part.statistics for part in (self.base, self.unlabelled) if part is not None]
+
     def learned(self) -> SufficientStatistics:
-        """The sums of the rows that were learned, without those of the base; not to be changed."""
-        if self.base is None:
-            return self.statistics
-        return self.statistics.copy().combined(self.base.statistics, -1)
+        """The sums of the rows that were learned, without those that lie beneath; not to be changed."""
+        result = self.statistics
+        for beneath in self.beneath:
+            result = (result.copy() if result is self.statistics else result).combined(beneath, -1)
+        return result
+
+    def with_beneath(self, learned: SufficientStatistics) -> SufficientStatistics:
+        """Sums of learned rows, which may be changed, together with those that lie beneath."""
+        for beneath in self.beneath:
+            learned = learned.combined(beneath.copy(), 1)
+        return learned
 
     @property
     def stale(self) -> list[str]:
@@ -114,7 +133,9 @@ class ModelState:
             is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
             result = result if is_fresh else ["column_weights", *result]
-        on_own_rows = self.base is None  # variants of a base were selected on its rows
+        if self.unlabelled is not None and self.unlabelled.labelled_rows != rows:
+            result = ["unlabelled_rows", *result]
+        on_own_rows = not self.beneath  # variants of a base were selected on its rows
         selected = [spec.selected_on for spec in self.schema.columns.values() if spec.selected_on and on_own_rows]
         return [*result, *(["text_variants"] if any(abs(rows - n) >= _STALE * n for n in selected) else [])]
 
@@ -144,11 +165,12 @@ class ModelState:
         settings, schema, statistics = self.settings.plain(), self.schema, self.statistics
         if derived:
             schema = schema.with_columns({name: spec for name, spec in schema.columns.items() if name not in derived})
-            statistics = only_columns(statistics, schema.families)
+            statistics = statistics.only(schema.families)
         if settings is self.settings and schema is self.schema:
             return self
-        base = self.base and replace(self.base, statistics=only_columns(self.base.statistics, schema.families))
-        return replace(self, settings=settings, schema=schema, statistics=statistics, base=base)
+        base = self.base and self.base.only(schema.families)
+        unlabelled = self.unlabelled and self.unlabelled.only(schema.families)
+        return replace(self, settings=settings, schema=schema, statistics=statistics, base=base, unlabelled=unlabelled)
 
     def require_learned(self, verb: str) -> None:
         """Raise an error for a model that was given instead of learned."""
@@ -178,22 +200,12 @@ class ModelState:
 
     def same_counts(self, other: ModelState) -> bool:
         """Whether two states hold the same sums, or the same given tables."""
-        if self.base is not other.base and not (self.base is not None and self.base.same(other.base)):
+        pairs: list[tuple[Any, Any]] = [(self.base, other.base), (self.unlabelled, other.unlabelled)]
+        if any(mine is not theirs and not (mine is not None and mine.same(theirs)) for mine, theirs in pairs):
             return False
         if self.given is not None and other.given is not None:
             return self.given.same(other.given)
         return self.given is other.given and self.statistics.same(other.statistics)
-
-
-def only_columns(statistics: SufficientStatistics, names: Collection[str]) -> SufficientStatistics:
-    """The sums of some columns; tallies are shared where all of their columns are kept."""
-    blocks = {}
-    for family, tally in statistics.blocks.items():
-        if kept := tuple(name for name in tally.features if name in names):
-            blocks[family] = tally if kept == tally.features else tally.only(kept)
-    result = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
-    result.is_shared = True
-    return result
 
 
 def _same(left: Any, right: Any, reduce: Callable[[Any], Any]) -> bool:

@@ -22,6 +22,7 @@ from typing import Any
 from tallybayes.errors import ParameterError
 
 __all__ = [
+    "AUTO_OR_POSITIVE",
     "BINS",
     "CLASS_PRIOR",
     "CLASS_WEIGHTS",
@@ -36,6 +37,7 @@ __all__ = [
     "SCHEMA",
     "STRENGTH",
     "STRENGTHS",
+    "TABLE",
     "WEIGHTS",
     "Domain",
     "choice",
@@ -218,6 +220,12 @@ def _positive(value: Any) -> float:
     return number
 
 
+def _table(value: Any) -> Any:
+    if isinstance(value, bool | int | float):
+        raise _Outside
+    return value
+
+
 _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(
@@ -229,6 +237,8 @@ CLASS_PRIOR = Domain(
 )
 COLUMN_PRIORS = Domain("a dict of priors by column, or None", _one_of(None, otherwise=_column_priors))
 MODEL = Domain("a model, the path of one, or None", _one_of(None, otherwise=_model))
+TABLE = Domain("a table of any kind, as data, or None", _one_of(None, otherwise=_table))
+AUTO_OR_POSITIVE = Domain(f"'auto', or a number from {_LEAST} to {_MOST}", _one_of("auto", otherwise=_positive))
 POSITIVE = Domain(f"a number from {_LEAST} to {_MOST}", _positive)
 CLASS_WEIGHTS = Domain(
     "None, 'balanced', or a dict of weights above 0 by label", _one_of(None, "balanced", otherwise=_class_weights)

@@ -15,8 +15,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
-from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.errors import Described, ParameterError, UnsupportedError, did_you_mean
 from tallybayes.state.option_domains import (
+    AUTO_OR_POSITIVE,
     BINS,
     CLASS_PRIOR,
     CLASS_WEIGHTS,
@@ -32,6 +33,7 @@ from tallybayes.state.option_domains import (
     STRENGTH,
     STRENGTHS,
     SWITCHES,
+    TABLE,
     WEIGHTS,
     Domain,
     choice,
@@ -46,17 +48,20 @@ if TYPE_CHECKING:
     from tallybayes.families.family import Unseen
     from tallybayes.state.column_weights import ColumnWeights
     from tallybayes.state.prior_values import ColumnPrior, Dirichlet
+    from tallybayes.typing import TableLike
 
 __all__ = [
     "OPTIONS",
     "PRESETS",
     "SETTINGS",
+    "UNLABELLED",
     "UNWEIGHTED",
     "FitOptions",
     "Option",
     "SettingOptions",
     "check_names",
     "complete",
+    "refuse_unlabelled",
     "with_options",
 ]
 
@@ -240,6 +245,38 @@ class BaseOptions(TypedDict, total=False):
     ]
 
 
+class UnlabelledOptions(TypedDict, total=False):
+    """Options for rows without a label, which `fit` divides among the classes by expectation-maximisation."""
+
+    unlabelled: Annotated[
+        "TableLike | None",
+        Option(
+            TABLE,
+            None,
+            "Rows without a label, as data of any kind, which are divided among the classes by"
+            " expectation-maximisation. They cannot be forgotten one by one.",
+        ),
+    ]
+    missing_labels: Annotated[
+        "Literal['skip', 'em']",
+        Option(
+            choice("skip", "em"),
+            "skip",
+            "Rows of the data without a label: skip (they are counted and said), or em (they are divided among the"
+            " classes like unlabelled rows).",
+        ),
+    ]
+    unlabelled_weight: Annotated[
+        "float | Literal['auto']",
+        Option(
+            AUTO_OR_POSITIVE,
+            "auto",
+            "How much an unlabelled row counts, compared with a labelled one: auto (by the log loss of labelled rows"
+            " that are held out; not at all, if that is best) or a number.",
+        ),
+    ]
+
+
 class PresetOptions(TypedDict, total=False):
     """The option that stands for values of several others."""
 
@@ -254,7 +291,9 @@ class PresetOptions(TypedDict, total=False):
     ]
 
 
-class FitOptions(ColumnOptions, SettingOptions, WeightOptions, BaseOptions, PresetOptions, total=False):
+class FitOptions(
+    ColumnOptions, SettingOptions, WeightOptions, BaseOptions, UnlabelledOptions, PresetOptions, total=False
+):
     """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
 
 
@@ -263,6 +302,7 @@ def _collect_options(options: type) -> dict[str, Option]:
 
 
 OPTIONS: Mapping[str, Option] = _collect_options(FitOptions)
+UNLABELLED: Mapping[str, Option] = _collect_options(UnlabelledOptions)
 SETTINGS: Mapping[str, Option] = _collect_options(SettingOptions)
 UNWEIGHTED: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if name != "column_weights"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -305,6 +345,13 @@ def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTION
                 or f"the options are {', '.join(options)}"
             )
             raise ParameterError("the name of an option", got=name, hint=hint)
+
+
+def refuse_unlabelled(options: Mapping[str, Any]) -> None:
+    """Raise an error if options ask for unlabelled rows, which `fit` alone divides among the classes."""
+    if options.get("unlabelled") is not None or options.get("missing_labels", "skip") == "em":
+        hint = "tb.fit takes unlabelled rows (tally fit --unlabelled)"
+        raise UnsupportedError("labelled rows alone", got=Described("options for unlabelled rows"), hint=hint)
 
 
 def _read_options() -> Collection[str]:

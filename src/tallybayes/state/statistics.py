@@ -6,13 +6,15 @@ class codes are positions among them.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Codes32
+from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.axis import merge_keys, positions
+from tallybayes.arrays.column import Column
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.columns.batch import Batch
 from tallybayes.columns.schema import Schema
@@ -58,15 +60,29 @@ class SufficientStatistics:
         check_budget(len(batch.columns), len(labels), "columns", cell_bytes=64)  # sums of reals: some eight digits
         blocks = {
             family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
-            for family, names in _by_family(batch, schema).items()
+            for family, names in _by_family(batch.columns, schema).items()
         }
         return cls(labels, class_rows, blocks)
+
+    @classmethod
+    def observe_shares(
+        cls, columns: Mapping[str, Column], shares: Floats, labels: list[Any], schema: Schema
+    ) -> SufficientStatistics:
+        """Count rows that belong to every label with a share, (rows, labels)."""
+        check_budget(len(columns), len(labels), "columns", cell_bytes=64)
+        rows, codes = np.nonzero(shares)
+        class_rows = Exact.summed(shares[rows, codes], codes, len(labels))
+        blocks = {
+            family: family.observe_shares(tuple(names), [columns[name] for name in names], shares)
+            for family, names in _by_family(columns, schema).items()
+        }
+        return cls(list(labels), class_rows, blocks)
 
     def without(self, batch: Batch, keys: list[Any], schema: Schema) -> SufficientStatistics:
         """The sums without a batch of rows that they hold, whose labels are `keys`."""
         codes, class_rows = _count_rows(batch, keys, self.labels)
         blocks = {family: tally.copy() for family, tally in self.blocks.items()}
-        for family, names in _by_family(batch, schema).items():
+        for family, names in _by_family(batch.columns, schema).items():
             tally, columns = blocks[family], [batch.columns[name] for name in names]
             if tally.features == (*names,):
                 blocks[family] = family.without(tally, columns, codes, batch.weights)
@@ -105,6 +121,16 @@ class SufficientStatistics:
         class_rows = self.class_rows[kept].placed(0, where[kept], len(labels)).trimmed()
         blocks = {family: tally.with_classes(where, len(labels)) for family, tally in self.blocks.items()}
         return SufficientStatistics(list(labels), class_rows, blocks)
+
+    def only(self, names: Collection[str]) -> SufficientStatistics:
+        """The sums of some columns; tallies are shared where all of their columns are kept."""
+        blocks = {}
+        for family, tally in self.blocks.items():
+            if kept := tuple(name for name in tally.features if name in names):
+                blocks[family] = tally if kept == tally.features else tally.only(kept)
+        result = SufficientStatistics(list(self.labels), self.class_rows, blocks)
+        result.is_shared = True
+        return result
 
     def times(self, factor: float) -> SufficientStatistics:
         """The sums of the same rows with their weights multiplied by a number above 0, exactly."""
@@ -194,10 +220,10 @@ def _count_rows(batch: Batch, keys: list[Any], labels: list[Any]) -> tuple[Codes
     return codes, Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), len(labels))
 
 
-def _by_family(batch: Batch, schema: Schema) -> dict[Family, list[str]]:
+def _by_family(columns: Iterable[str], schema: Schema) -> dict[Family, list[str]]:
     """The names of the columns by the family that counts them."""
     families, result = schema.families, dict[Family, list[str]]()
-    for name in sorted(batch.columns):
+    for name in sorted(columns):
         result.setdefault(families[name].counted, []).append(name)
     return result
 

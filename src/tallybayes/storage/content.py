@@ -6,6 +6,8 @@
     written             instead of total, for given probabilities: values and log probabilities of every column
                         (column0.values, column0.log_p, ...)
     base                the strength and the total of a base that lies beneath the sums (arrays base.labels, ...)
+    unlabelled          the total of unlabelled rows that were divided among the classes, with their number and weight,
+                        the labelled rows at that time and the objective of each round (arrays unlabelled.labels, ...)
 
 Equal statistics, schema and settings give equal facts and arrays. Reading trusts nothing: the family determines which
 arrays are required, sizes are taken from the arrays themselves, and sums that no rows can have are an error. So a
@@ -18,7 +20,8 @@ checked to be canonical where they are read; the tests compare this with the byt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,7 @@ from tallybayes.families import Family
 from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.state.unlabelled_sums import UnlabelledSums
 from tallybayes.storage.container import Tensors, json_text, object_of
 from tallybayes.storage.keys import pack_keys, unpack_keys
 from tallybayes.storage.schema_content import (
@@ -53,7 +57,6 @@ __all__ = ["assemble", "read_keys", "read_total", "serialise", "take_array", "wr
 
 _LABELS = {"text", "number", "boolean", "bytes"}
 _CLASSES = 2**24  # the limit of the cells of `tally.Counts`
-_BASE = "base."  # before the names of the arrays of a base
 _CHUNK = 2**18  # digits compared at a time
 
 
@@ -62,11 +65,12 @@ def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
     facts, tensors = _plain_facts(state), Tensors()
     if state.given is None:
         facts["total"] = write_total(tensors, state.learned(), state.schema)
-        if state.base is not None:
-            of_base = Tensors()
-            total = write_total(of_base, state.base.statistics, state.schema)
-            facts["base"] = {"strength": state.base.strength, "total": total}
-            tensors |= {f"{_BASE}{name}": array for name, array in of_base.items()}
+        for name, part in (("base", state.base), ("unlabelled", state.unlabelled)):
+            if part is not None:
+                apart = Tensors()
+                total = write_total(apart, part.statistics, state.schema)
+                facts[name] = _facts_of(part) | {"total": total}
+                tensors |= {f"{name}.{array_name}": array for array_name, array in apart.items()}
         return facts, tensors
     for i, (values, log_p) in enumerate(state.given.tables.tables):
         tensors[f"column{i}.log_p"] = np.ascontiguousarray(log_p)
@@ -77,7 +81,7 @@ def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
 def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
     """Return the state from facts and arrays; a ValueError or FileError if they are not those of a model."""
     content = "written" if "written" in facts else "total"
-    more = ["base"] if content == "total" and "base" in facts else []
+    more = [name for name in _BENEATH if content == "total" and name in facts]
     object_of(facts, "schema", "settings", "skipped", content, *more)
     schema, settings = schema_from_json(facts["schema"]), settings_from_json(facts["settings"])
     require(
@@ -87,34 +91,69 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
     left, prior = dict(tensors), settings.class_prior if isinstance(settings.class_prior, Mapping) else None
     if content == "total":
         statistics = read_total(left, facts["total"], schema)
-        base = _read_base(left, facts["base"], schema) if more else None
-        if base is not None:
-            statistics = statistics.combined(base.statistics.copy(), 1)
-        require(prior is None or set(statistics.labels) <= prior.keys(), "labels without a prior")
-        state = ModelState(schema, settings, statistics, skipped, base=base)
+        beneath: dict[str, Any] = {name: _BENEATH[name](left, facts[name], schema) for name in more}
+        state = ModelState(schema, settings, skipped=skipped, **beneath)
+        state = replace(state, statistics=state.with_beneath(statistics))
+        require(prior is None or set(state.statistics.labels) <= prior.keys(), "labels without a prior")
     else:
         require(facts["written"] is True and bool(prior), "no class prior")
         written = _read_written(left, schema, dict(prior or {}))
         state = ModelState(schema, settings, skipped=skipped, given=written)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     written_again = _plain_facts(state) | {content: _order(facts[content])}
-    if more:
-        written_again["base"] = {"strength": facts["base"]["strength"], "total": _order(facts["base"]["total"])}
+    for name in more:
+        written_again[name] = _facts_of(getattr(state, name)) | {"total": _order(facts[name]["total"])}
     for name, again in written_again.items():
         require(json_text(facts[name]) == json_text(again), f"{name}: not as this library writes it")
     require([*facts] == ["schema", "settings", "skipped", content, *more], "facts out of order")
     return state
 
 
+def _facts_of(part: BaseSums | UnlabelledSums) -> dict[str, Any]:
+    """The facts about sums that lie beneath those of a model."""
+    if isinstance(part, BaseSums):
+        return {"strength": part.strength}
+    facts = {"rows": part.rows, "weight": part.weight, "labelled_rows": part.labelled_rows}
+    return facts | {"objective": list(part.objective)}
+
+
 def _read_base(tensors: Tensors, content: Any, schema: Schema) -> BaseSums:
     """Take the sums of a base out of `tensors`."""
     facts = object_of(content, "strength", "total")
-    require(type(facts["strength"]) is float and 0 < facts["strength"] < np.inf, "a strength of the base above 0")
-    names = [name for name in tensors if name.startswith(_BASE)]
-    of_base = {name.removeprefix(_BASE): tensors.pop(name) for name in names}
-    result = BaseSums(read_total(of_base, facts["total"], schema), facts["strength"])
-    require(not of_base, f"unexpected arrays of the base: {shorten(sorted(of_base))}")
-    result.statistics.is_shared = True
+    require(_is_above_0(facts["strength"]), "a strength of the base above 0")
+    return BaseSums(_read_beneath(tensors, "base", facts["total"], schema), facts["strength"])
+
+
+def _read_unlabelled(tensors: Tensors, content: Any, schema: Schema) -> UnlabelledSums:
+    """Take the sums of unlabelled rows out of `tensors`."""
+    facts = object_of(content, "rows", "weight", "labelled_rows", "objective", "total")
+    rows, labelled, objective = facts["rows"], facts["labelled_rows"], facts["objective"]
+    require(type(rows) is int and 0 <= rows < 2**63, "the number of unlabelled rows")
+    require(_is_above_0(facts["weight"]), "a weight of unlabelled rows above 0")
+    require(type(labelled) is float and 0 <= labelled < np.inf, "the number of labelled rows")
+    is_list = isinstance(objective, list) and all(type(value) is float and np.isfinite(value) for value in objective)
+    require(is_list, "the objective of each round")
+    statistics = _read_beneath(tensors, "unlabelled", facts["total"], schema)
+    return UnlabelledSums(statistics, rows, facts["weight"], labelled, tuple(objective))
+
+
+_BENEATH: dict[str, Callable[[Tensors, Any, Schema], Any]] = {  # in the order in which they are written
+    "base": _read_base,
+    "unlabelled": _read_unlabelled,
+}
+
+
+def _is_above_0(value: Any) -> bool:
+    return type(value) is float and 0 < value < np.inf
+
+
+def _read_beneath(tensors: Tensors, prefix: str, content: Any, schema: Schema) -> SufficientStatistics:
+    """Take the sums whose arrays have a prefix out of `tensors`."""
+    names = [name for name in tensors if name.startswith(f"{prefix}.")]
+    apart = {name.removeprefix(f"{prefix}."): tensors.pop(name) for name in names}
+    result = read_total(apart, content, schema)
+    require(not apart, f"unexpected arrays of {prefix}: {shorten(sorted(apart))}")
+    result.is_shared = True
     return result
 
 

@@ -229,6 +229,18 @@ class Exact:
         moved = [Exact(part.digits, part.low + wide.low + k) for k, part in enumerate(parts)]
         return Exact.added(moved).reshaped(*self.shape)
 
+    def over_power(self, bits: int) -> Exact:
+        """Every number divided by 2**bits, for 0 < bits < 32, without rounding.
+
+        >>> Exact.whole(np.array([3, -5])).over_power(1).floats().tolist()
+        [1.5, -2.5]
+        """
+        if not self.is_whole:
+            return self.times(2.0**-bits)
+        value = self.digits[..., 0]
+        parts = (value & ((1 << bits) - 1)) << (32 - bits), (value >> bits) & _MASK, value >> (bits + 32)
+        return Exact(np.stack(parts, axis=-1), -1).trimmed()
+
     def wide(self) -> Exact:
         """The same numbers in 32-bit digits, even if they are stored as 64-bit integers."""
         if not self.is_whole:

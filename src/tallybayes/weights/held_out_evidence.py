@@ -164,9 +164,7 @@ class DividedRows:
             return state
         batch = self._batch(_columns_to_learn(state, self.rows, {}), np.arange(len(self)))
         statistics = SufficientStatistics.observe(batch, self.classes, self.classes, state.schema)
-        if state.base is not None:
-            statistics = state.base.statistics.copy().combined(statistics, 1)
-        return replace(state, statistics=statistics)
+        return replace(state, statistics=state.with_beneath(statistics))
 
     def _batch(self, learned: dict[str, Column], lines: NDArray[np.int64]) -> Batch:
         """The rows of some lines.

@@ -21,7 +21,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.block_arrays import ArrayPredictive, first_true, flag_arrays, float_flags, refuse, sum_columns
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
-from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
+from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior, dirichlet_penalty
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
 from tallybayes.families.predictive import Correction, parameter_rows, part_of_prior, weight_lines
@@ -160,6 +160,10 @@ class BernoulliPredictive(ArrayPredictive):
     def outcomes(self, number: int) -> Floats:
         """No and yes."""
         return np.stack([self.log_no[number], self.log_yes[number]])
+
+    def log_penalty(self, number: int) -> float | None:
+        """Of a Beta."""
+        return dirichlet_penalty(self.prior, self.outcomes(number))
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Booleans."""

@@ -23,7 +23,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.block_arrays import integer_arrays
 from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_cumulants, interval_rows
-from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior
+from tallybayes.families.discrete.discrete_family import DiscreteFamily, DiscretePrior, dirichlet_penalty
 from tallybayes.families.discrete.keyed_predictive import KeyedPredictive
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Unseen
 from tallybayes.families.leave_one_out_scores import Values, score_discrete
@@ -211,6 +211,10 @@ class CategoricalPredictive(KeyedPredictive):
     def outcomes(self, number: int) -> Floats:
         """Every value that was counted."""
         return self.log_table(number, self.tally.keys(self.features[number]))
+
+    def log_penalty(self, number: int) -> float | None:
+        """Of a Dirichlet over the values that were counted."""
+        return dirichlet_penalty(self.prior, self.outcomes(number))
 
     def n_parameters(self, number: int) -> int:
         """A probability for each value and class; they add up to 1."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +17,7 @@ from tallybayes.families.leave_one_out_scores import Shrunk
 from tallybayes.families.shrinkage import Shares, strengths_by_evidence
 from tallybayes.families.strength import Strength
 
-__all__ = ["DiscreteFamily", "DiscretePrior"]
+__all__ = ["DiscreteFamily", "DiscretePrior", "dirichlet_penalty"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,17 @@ class DiscretePrior:
 
     k: float | None
     strengths: Floats | None = None
+
+
+def dirichlet_penalty(prior: DiscretePrior, log_p: Floats) -> float | None:
+    """K times the sum of log P(value | class), (values, classes); None for shrunk class shares.
+
+    >>> dirichlet_penalty(DiscretePrior(2.0), np.log([[0.5], [0.5]])).__round__(3)
+    -2.773
+    """
+    if prior.k is None or math.isinf(prior.k):
+        return None
+    return float(prior.k * log_p.sum()) if prior.k else 0.0
 
 
 @dataclass(frozen=True)

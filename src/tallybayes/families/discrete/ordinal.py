@@ -75,6 +75,11 @@ class Ordinal(Family[Counts, HistogramPrior]):
             raise ParameterError("every value of an order once, whatever its case", got=list(values))
 
     @property
+    def em_form(self) -> Categorical:
+        """A probability for each value: runs are averaged with weights that depend on how the rows are divided."""
+        return Categorical()
+
+    @property
     def ranking(self) -> ValueOrder:
         """The ranks of values."""
         return ValueOrder.of(self.order)

@@ -72,6 +72,11 @@ class Histogram(Family[Grid, HistogramPrior]):
     takes_class_weights: ClassVar[bool] = True
     column: ClassVar[type[Column]] = Reals
 
+    @property
+    def em_form(self) -> None:
+        """Cells: binnings are averaged with weights that depend on how the rows are divided."""
+        return None
+
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Grid:

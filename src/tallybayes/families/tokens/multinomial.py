@@ -89,6 +89,11 @@ class Multinomial(BagFamily):
             raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", got=self.variant)
 
     @property
+    def em_form(self) -> Multinomial:
+        """Counts, if the variant is no likelihood."""
+        return self if self.is_likelihood else Multinomial()
+
+    @property
     def options(self) -> TokenOptions:
         """The variant."""
         return TokenOptions(self.variant)

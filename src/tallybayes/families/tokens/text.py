@@ -50,6 +50,7 @@ from tallybayes.families.tokens.fixed_vocabulary import (
     shortened,
     vocabulary_lexicon,
 )
+from tallybayes.families.tokens.shared_documents import are_short, count_shared_documents
 from tallybayes.families.tokens.text_options import MOST_NGRAMS, check_key, check_text_options, stop_words, strength
 from tallybayes.families.tokens.text_variant import choose
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
@@ -150,6 +151,29 @@ class Text(TokenFamily):
         default = {field.name: field.default for field in dataclasses.fields(self)}
         changes: dict[str, Any] = {name: default[name] for name in _SCORING}
         return dataclasses.replace(self, ngrams=0 if self.longest == 1 else self.longest, **changes)
+
+    @property
+    def em_form(self) -> Text:
+        """Counts with idf, unless counts or presence was selected or given.
+
+        Without it the words that most documents have, such as those of headers, decide which documents are alike.
+        """
+        k = _UNDECIDED_K if self.k == "auto" else self.k
+        if self.variant in ("counts", "presence") and not self.balanced:
+            return replace(self, k=k)
+        ngrams, tf = self.ngrams or 1, ("log" if self.tf == "auto" else self.tf)
+        return replace(self, variant="counts", tf=tf, k=k, idf=True, balanced=False, ngrams=ngrams, scored_ngrams=0)
+
+    @property
+    def with_unlabelled(self) -> Text:
+        """The form of the rounds, where options are to be selected: by leave-one-out that is not possible any more.
+
+        The unlabelled rows were divided by the labelled ones, which therefore look well classified by every variant.
+        """
+        if not self.is_open("auto"):
+            return self
+        words_alone = 1 if self.longest > 1 and self.ngrams == 0 else self.scored_ngrams
+        return replace(self.em_form, ngrams=self.longest, scored_ngrams=words_alone)
 
     @property
     def longest(self) -> int:
@@ -325,6 +349,17 @@ class Text(TokenFamily):
         }
         store = EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, sums))
         return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
+
+    def observe_shares(self, features: tuple[str, ...], columns: Sequence[Bag], shares: Floats) -> TokenTally:
+        """The same by products of matrices, where shares are short: a row of many classes is counted as one."""
+        if not are_short(shares):
+            return super().observe_shares(features, columns, shares)
+        tokens, lengths = {}, []
+        for name, bag in zip(features, columns, strict=True):
+            tokens[name], length = count_shared_documents(name, bag.expanded(), shares, unit=self.unit)
+            lengths.append(length)
+        model = Vocabulary.empty(index_of(self.numbers()), shares.shape[1], TEXT_KINDS)
+        return TokenTally(tokens, add_columns(lengths, shares.shape[1]), model, self.max_tokens)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
         """Random texts, with missing values."""

@@ -50,6 +50,11 @@ class TokenOptions:
         return self.idf or self.balanced or self.min_count > 1
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether weights are logs of probabilities of tokens, of amounts that may be multiplied with idf."""
+        return self.variant != "complement" and not (self.balanced or self.has_caps)
+
+    @property
     def is_likelihood(self) -> bool:
         """Whether scores are log likelihoods."""
         return self.variant != "complement" and not (self.idf or self.balanced or self.has_caps)

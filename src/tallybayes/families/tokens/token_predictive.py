@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from tallybayes.families.predictive import TokenAmounts, TokenEvidence
 from tallybayes.families.tokens.multinomial_coefficient import multinomial_coefficient
 from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_weights import Slots, TokenWeights
+from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.token_spans import spans
 from tallybayes.tally import TokenTally
 
@@ -226,6 +228,22 @@ class TokenPredictive(Predictive):
     def n_tokens(self, feature: str) -> int:
         """How many tokens are scored; pooled ones have no name and are not among them."""
         return len(self.columns[feature].named_slots())
+
+    def log_penalty(self, number: int) -> float | None:
+        """Of a Dirichlet over the tokens that were counted, or of a Beta for each."""
+        if not self.options.has_probabilities or math.isinf(self.k[number]):
+            return None
+        column = self.columns[self.features[number]]
+        words, slots = column.words, np.arange(column.words.n_slots)
+        n = words.rows(column.kind, slots)
+        if not column.k or not (known := n.any(axis=1)).any():
+            return 0.0
+        if column.is_presence:
+            return float(column.k * np.sum(column.log_presence(n[known])))
+        total, n_keys = column.totals
+        factor = column.scales.factor
+        used = n[known] if factor is None else n[known] * factor[slots[known]][:, None]
+        return float(column.k * laplace(used, total, column.k, n_keys).sum())
 
     def n_parameters(self, number: int) -> int:
         """A probability for each token that is scored and each class; they add up to 1, unless each is by itself.
