@@ -42,6 +42,7 @@ class TokenPredictive(Predictive):
     k: Floats  # (columns,)
     held: Mapping[str, TokenScales] | None = None  # what weights are multiplied with; None: derived from the sums
     columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
+    declared: tuple[str, ...] = ()  # tokens that exist, whether they have been seen or not
     lists_all: bool = False  # whether tables list every token, not only those that favour a class most
 
     def __post_init__(self) -> None:
@@ -49,7 +50,7 @@ class TokenPredictive(Predictive):
             if name not in self.columns:
                 rows = self.tally.n_rows(name).floats()
                 held = None if self.held is None else self.held[name]
-                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held)
+                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held, self.declared)
 
     def part(self, number: int) -> TokenPredictive:
         """One column."""
@@ -241,6 +242,8 @@ class TokenPredictive(Predictive):
             best_by_class = [self._in_order(name)] * self.n_classes
         else:
             best_by_class = [self._best(name, code) for code in range(self.n_classes)]
+            if not any(best_by_class):  # no token favours a class
+                best_by_class = [self._in_order(name)[:_SHOWN]] * self.n_classes
         shown = list(dict.fromkeys(slot for best in best_by_class for slot in best))
         if not shown:
             return []
@@ -312,7 +315,7 @@ class TextPredictive(TokenPredictive):
 
     def lexicon(self, feature: str) -> Any:
         """The lexicon of its vocabulary."""
-        return self.tally.lexicon(feature)
+        return self.columns[feature].words.index.lexicon
 
     def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
         """The same of a document, with the places of the tokens in its text, in order of first occurrence."""
