@@ -206,3 +206,9 @@ def test_on_the_command_line(tmp_path):
         wrong = tally(*arguments)
         assert wrong.returncode != 0
         assert message in wrong.stderr
+
+
+def test_what_is_said_of_log_losses_is_said_of_log_losses_only():
+    table = rare(400, 0)
+    for how in ({"by": "validation", "criterion": "accuracy"}, {"by": "validation"}, {"criterion": "accuracy"}):
+        assert "the log losses of the steps" not in str(tb.tune(table, what="smoothing", strengths=5, **how, **OPTIONS))
