@@ -215,7 +215,7 @@ def test_the_command_and_the_library_agree(tmp_path):
     [
         (["--parts", "x"], "--parts: numbers with commas between them"),
         (["--parts", "50,20"], "a sum of 70"),
-        (["-o", "a.csv"], "-o FILE for each of 3 parts, got 1 files"),
+        (["-o", "a.csv"], "-o FILE for each of 3 parts, got 1 file"),
         (["--parts", "50,50", "-o", "a.csv", "-o", "a.csv"], "another file for each part"),
         (["--parts", "50,50", "-o", "t.csv", "-o", "a.csv"], "an output file that is not an input"),
         (["--parts", "50,50", "-o", "a.docx", "-o", "a.csv"], "a file that ends in"),

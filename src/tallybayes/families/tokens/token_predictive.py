@@ -18,6 +18,7 @@ from tallybayes.families.predictive import TokenAmounts, TokenEvidence
 from tallybayes.families.tokens.multinomial_coefficient import multinomial_coefficient
 from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_weights import Slots, TokenWeights
+from tallybayes.formatting import several
 from tallybayes.kernels.token_spans import spans
 from tallybayes.tally import TokenTally
 
@@ -349,8 +350,8 @@ class TextPredictive(TokenPredictive):
             return f"{words.n_keys:,} of {len(words.index):,} buckets in use"
         pooled = words.pooled("counts").sum()
         if not pooled:
-            return f"{words.n_keys:,} tokens"
-        return f"{words.n_keys - 1:,} tokens; {pooled:,.0f} occurrences of rarer ones are counted together"
+            return several(words.n_keys, "token")
+        return f"{several(words.n_keys - 1, 'token')}; {pooled:,.0f} occurrences of rarer ones are counted together"
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Texts: tokens with blanks between them, as many as texts seen had."""
