@@ -37,9 +37,19 @@ OF_DATA = {
 }
 
 
+_AROUND, _BETWEEN = 14, 84  # pixels around a picture, and between panels
+
+
 def styled(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    """On white, so that it can be read in the dark too; without a word for each mark, which would make it large."""
-    return chart.configure(background="white", aria=False, padding=10).configure_view(stroke=None)
+    """On white, so that it can be read in the dark too; without a word for each mark, which would make it large.
+
+    The paddings have room for fonts that are wider than that by which Vega places texts, such as DejaVu Sans.
+    """
+    if isinstance(chart, alt.HConcatChart):  # the panels' frames and titles are on one height
+        chart = chart.properties(bounds="flush", spacing=_BETWEEN)
+    chart = chart.configure(background="white", aria=False, padding=_AROUND).configure_view(stroke=None)
+    chart = chart.configure_axis(labelPadding=4, titlePadding=14).configure_title(frame="group", offset=12)
+    return chart.configure_legend(columnPadding=34, labelOffset=6)
 
 
 def main(folder: Path, target: Path = HERE) -> None:

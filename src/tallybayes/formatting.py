@@ -16,6 +16,7 @@ __all__ = [
     "printable",
     "probability",
     "rows_of",
+    "several",
     "shown",
     "signed",
     "text_table",
@@ -53,6 +54,15 @@ def rows_of(n: float) -> str:
     ('1 row', '2.5 rows')
     """
     return f"{number(n, 12)} row{'' if n == 1 else 's'}"
+
+
+def several(n: int, what: str, ending: str = "s") -> str:
+    """Format a number of things, of which there may be one.
+
+    >>> several(1, "column"), several(2000, "class", "es")
+    ('1 column', '2,000 classes')
+    """
+    return f"{n:,} {what}{'' if n == 1 else ending}"
 
 
 def probability(p: float) -> str:

@@ -220,3 +220,12 @@ def test_costs_of_a_chosen_threshold_are_saved_and_evaluated(folder):
     assert "R answered PG: 13: 10" in tally("decide", "films.tally", "films.csv", *words, where=folder)
     assert tb.load(folder / "costly.tally").decision.costs == {"R": {"PG: 13": 10.0}}
     assert "\ncost  " in tally("evaluate", "costly.tally", "films.csv", where=folder)
+
+
+def test_boolean_labels_are_written_as_everywhere_else():
+    table = {"x": list("abab") * 10, "y": [True, False, True, True] * 10}
+    model = tb.fit(table, "y")
+    model.decision = model.decide(table, True, false_negatives=3)
+    assert str(model.decision).startswith("true if its probability")
+    assert "True" not in str(model) + str(model.explain({"x": "a"})[0])
+    assert str(tb.Decision(costs={True: {False: 10}})) == "least expected cost (true answered false: 10)"

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import tallybayes as tb
@@ -70,3 +71,16 @@ def test_wrong_files_are_errors_and_nothing_is_written(tmp_path, name, content, 
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "m.tally").exists()
+
+
+def test_a_file_without_tables_has_the_class_prior_alone(tmp_path):
+    (tmp_path / "coin.toml").write_text('label = "side"\nclass_prior = {heads = 0.25, tails = 0.75}\n')
+    found = tally("from-probabilities", "coin.toml", "-o", "coin.tally", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert "2 classes, 0 columns" in found.stderr
+    assert np.exp(tb.load(tmp_path / "coin.tally").log_prior()).tolist() == pytest.approx([0.25, 0.75])
+
+
+def test_a_negative_probability_is_named_first():
+    with pytest.raises(ParameterError, match=r"got -0.1"):
+        tb.from_probabilities({"a": 1.0}, {"x": {"a": {"1": -0.1, "2": 1.1}}})

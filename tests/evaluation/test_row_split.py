@@ -215,7 +215,7 @@ def test_the_command_and_the_library_agree(tmp_path):
     [
         (["--parts", "x"], "--parts: numbers with commas between them"),
         (["--parts", "50,20"], "a sum of 70"),
-        (["-o", "a.csv"], "-o FILE for each of 3 parts, got 1 files"),
+        (["-o", "a.csv"], "-o FILE for each of 3 parts, got 1 file"),
         (["--parts", "50,50", "-o", "a.csv", "-o", "a.csv"], "another file for each part"),
         (["--parts", "50,50", "-o", "t.csv", "-o", "a.csv"], "an output file that is not an input"),
         (["--parts", "50,50", "-o", "a.docx", "-o", "a.csv"], "a file that ends in"),
@@ -228,3 +228,11 @@ def test_wrong_commands_write_nothing(tmp_path, arguments, message):
     done = tally("split", "t.csv", *arguments, cwd=tmp_path)
     assert (done.returncode in (1, 2), message in done.stderr) == (True, True), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_parts_do_not_depend_on_an_order_made_with_the_same_seed(seed):
+    """Sorted rows that were shuffled by default_rng(seed): the first part would have had those that were first."""
+    shuffled = np.random.default_rng(seed).permutation(1000)
+    first, _ = tb.split({"i": shuffled}, parts=(50, 50), seed=seed)
+    assert np.mean(first["i"]) == pytest.approx(500, abs=40)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.naive_bayes import MultinomialNB
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import tallybayes as tb
 from tallybayes.errors import DataError, ParameterError
@@ -41,6 +41,67 @@ def test_probabilities_are_those_of_scikit_learn(vocabulary, ngrams):
     other = MultinomialNB(alpha=0.7).fit(vectoriser.transform(train["note"]), train["y"])
     expected = other.predict_proba(vectoriser.transform(new["note"]))
     np.testing.assert_allclose(fitted(vocabulary).predict_proba({"note": new["note"]}), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("variant", "other"), [("counts", MultinomialNB), ("presence", BernoulliNB), ("complement", ComplementNB)]
+)
+def test_words_that_never_occur_are_outcomes_as_in_scikit_learn(variant, other):
+    vocabulary = ["cash", "lunch", "zebra", "gnu", "noon prize team"]
+    train, new = documents(), documents(30, seed=1)
+    new["note"][:2] = ["zebra", "zebra cash gnu"]
+    vectoriser = CountVectorizer(vocabulary=vocabulary, ngram_range=(1, 3), binary=variant == "presence")
+    expected = other(alpha=0.7).fit(vectoriser.transform(train["note"]), train["y"])
+    family = Text(variant, tf="auto" if variant == "presence" else "count", vocabulary=vocabulary)
+    model = tb.fit(train, "y", families={"note": family}, smoothing=0.7, column_weights=None, class_smoothing=0)
+    assert {row["token"] for row in model.describe("note", all=True).columns["note"]} == set(vocabulary)
+    assert model.describe("note", all=True).cut == {}
+    if variant == "complement":  # scikit-learn's has no class prior
+        score = vectoriser.transform(new["note"]) @ expected.feature_log_prob_.T + np.log([0.5, 0.5])
+        shares = np.log(np.array(list(model.class_counts.values())) / 200)
+        odds = np.diff(model.predict_log_proba({"note": new["note"]}) - shares, axis=1)
+        np.testing.assert_allclose(odds, np.diff(score, axis=1), rtol=1e-9, atol=1e-9)
+        return
+    proba = expected.predict_proba(vectoriser.transform(new["note"]))
+    np.testing.assert_allclose(model.predict_proba({"note": new["note"]}), proba, rtol=1e-9)
+    for text, row in zip(new["note"], proba.tolist(), strict=True):
+        assert list(model.predict_proba_one({"note": text}).values()) == pytest.approx(row, rel=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["counts", "presence", "complement"])
+@pytest.mark.parametrize("tf", ["count", "once", "log"])
+def test_a_row_that_is_left_out_takes_no_outcome_away(variant, tf):
+    """By forgetting: words that only this row has are still outcomes."""
+    if variant == "presence" and tf != "count":
+        return
+    family = Text(variant, tf=tf if variant != "presence" else "auto", vocabulary=["cash", "zebra", "gnu", "noon"])
+    table = {"note": ["cash now", "cash lunch", "noon", "zebra zebra", "zebra cash", "none"], "y": list("ababab")}
+    model = tb.fit(table, "y", families={"note": family}, preset="textbook")
+    scores = model.leave_one_out(table)
+    for i in range(6):
+        row = {name: [values[i]] for name, values in table.items()}
+        other = model.copy()
+        other.forget(row)
+        np.testing.assert_allclose(scores[i], other.predict_log_proba({"note": row["note"]})[0], atol=1e-7)
+
+
+def test_the_evidence_counts_every_outcome():
+    table = {"note": ["cash now", "Cash lunch", "lunch free money"] * 5, "y": ["a", "b", "a"] * 5}
+    family = Text("counts", ngrams=1, vocabulary=["cash", "zebra"])
+    model = tb.fit(table, "y", families={"note": family}, preset="textbook")
+    shown = {(row["class"], row["token"]): row["P(token)"] for row in model.describe("note").columns["note"]}
+    expected = {("a", "cash"): 6 / 7, ("a", "zebra"): 1 / 7, ("b", "cash"): 6 / 7, ("b", "zebra"): 1 / 7}
+    assert shown == pytest.approx(expected)
+    assert model.log_evidence()["note"] == pytest.approx(
+        2 * np.log(1 / 6)
+    )  # of five times "cash" under Dirichlet(1, 1)
+    assert model.n_parameters.columns["note"] == 2
+
+
+def test_a_token_that_favours_no_class_is_shown():
+    for family, value in (("text:counts", "cash"), ("tags", ["cash"])):
+        model = tb.fit({"t": [value, value], "y": ["p", "q"]}, "y", families={"t": family})
+        assert {row["token"] for row in model.describe("t").columns["t"]} == {"cash"}
 
 
 @given(first=texts, more=texts)

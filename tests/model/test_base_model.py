@@ -13,6 +13,7 @@ from models import assert_same_answers, learned, round_trip
 from tables import LABEL, rows
 from tallybayes import engines
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError, UnsupportedError
+from tallybayes.model.model_summary import given_facts
 from tallybayes.model.saved_model import dumps, loads
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # rows without a label
@@ -241,3 +242,15 @@ def test_an_estimator_has_the_classes_of_its_base():
         probe = pd.DataFrame({"g": ["B", "Z"]})
         assert np.allclose(estimator.predict_proba(probe), estimator.model_.predict_proba(probe))
         assert estimator.predict(probe).tolist() == ["b", "z"]
+
+
+def test_what_was_given_as_facts():
+    """As `GET /v1/models/NAME` has them."""
+    rows = {"grade": list("abca") * 5, "y": list("pq") * 10}
+    base = tb.fit(rows, "y")
+    model = tb.fit(rows, "y", base_model=base, base_strength=0.1, column_priors={"grade": {"a": {"p": 2}}})
+    facts = given_facts(model.snapshot().state)
+    assert facts["base"] == {"rows": 20.0, "strength": 0.1}
+    assert facts["priors"] == {"grade": "pseudo-counts a: {p: 2}"}
+    assert [row["rows of the base"] for row in model.describe().to_dict()["classes"]] == [1.0, 1.0]
+    assert given_facts(base.snapshot().state) == {"class_prior": None, "priors": {}, "base": None}

@@ -1,5 +1,7 @@
 """Models with groups of columns: what they learn, explain, keep and refuse; agreement with scikit-learn."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from command_line import fine, tally
 from models import assert_same_answers, round_trip
 from tallybayes import engines
 from tallybayes.errors import DataError, ForgetError, ParameterError
+from tallybayes.server.events.hosted_state import HostedState
 
 GROUP = ("height", "weight")
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # rows that lack a value
@@ -178,7 +181,11 @@ def test_leave_one_out_is_refitting():
 def test_bad_groups_are_errors():
     table = people(50)
     for families, error, text in (
-        ({("height", "smokes"): "joint_gaussian"}, DataError, "column 'smokes', row 0: expected a number"),
+        (
+            {("height", "smokes"): "joint_gaussian"},
+            ParameterError,
+            "column 'smokes': expected columns of numbers in the",
+        ),
         ({("height",): "joint_gaussian"}, ParameterError, "two or more columns in a group, got \\['height'\\]"),
         (
             {GROUP: "gaussian"},
@@ -240,3 +247,43 @@ def test_a_stream_learns_a_group():
         [stream.predict_proba_one({"height": 170.0, "weight": 70.0})[c] for c in ("f", "m")],
         whole.predict_proba([{"height": 170.0, "weight": 70.0}])[0],
     )
+
+
+@pytest.mark.parametrize("family", ["joint_gaussian", "full_joint"])
+def test_later_rows_that_lack_values_of_a_group_are_noted(family):
+    table = {"height": [1.0, 2, 3, 4] * 3, "weight": [2.0, 1, 4, 3] * 3, "y": list("abab") * 3}
+    model = tb.fit(table, "y", families={GROUP: family})
+    rows = {"height": [1.0, None, 2.0], "weight": [None, 2.0, 1.0], "y": ["a", "b", "a"]}
+    (note,) = model.copy().learn(rows).notes
+    assert note.startswith("column 'height,weight': 2 rows with some of its values: ")
+    assert model.learn_one({"height": 1.0}, "a").notes
+    assert model.learn_one({"height": 1.0, "weight": 2.0}, "a").notes == ()
+    assert model.forget_one({"height": 1.0, "weight": 2.0}, "a").notes == ()
+
+
+def test_a_server_notes_rows_that_lack_values_of_a_group():
+    table = {"height": [1.0, 2, 3, 4], "weight": [2.0, 1, 4, 3], "y": list("abab")}
+    state = HostedState(tb.fit(table, "y", families={GROUP: "joint_gaussian"}).snapshot().state)
+    changes = [SimpleNamespace(kind="learn", data=[{"height": 1.0, "weight": w, "y": "a"}]) for w in (None, 2.0)]
+    lacking, complete = state.change_rows(changes)
+    assert "1 row with some of its values" in lacking.notes[0]
+    assert complete.notes == ()
+
+
+@pytest.mark.parametrize("as_texts", [list, np.array, pd.Series])
+def test_texts_in_a_group_name_the_group(as_texts):
+    table = {"height": [1.0, 2, 3, 4], "text": as_texts(["a b", "c d", "e f", "g h"]), "y": list("abab")}
+    with pytest.raises(ParameterError, match=r"in the group 'height,text' \(joint_gaussian\), got texts"):
+        tb.fit(table, "y", families={("height", "text"): "joint_gaussian"})
+    table["text"] = as_texts(["1.5", "2.5", "3", "4"])  # numbers that are written as texts
+    assert "height,text" in tb.fit(table, "y", families={("height", "text"): "joint_gaussian"}).schema.families
+
+
+@pytest.mark.parametrize(
+    ("option", "names"), [("ignore", ["height"]), ("only", ["weight"]), ("only", ["smokes", "weight"])]
+)
+def test_a_member_of_a_group_that_is_excluded_is_an_error(option, names):
+    with pytest.raises(ParameterError, match=f"which {option}= excludes"):
+        tb.fit(people(40), "sex", families={GROUP: "joint_gaussian"}, **{option: names})
+    kept = tb.fit(people(40), "sex", families={GROUP: "joint_gaussian"}, only=["height", "weight"])
+    assert list(kept.schema.families) == ["height,weight"]

@@ -55,3 +55,12 @@ def test_by_maximum_likelihood_such_a_column_says_nothing():
     model = tb.fit(table, "y", families={"x": "bernoulli"}, estimate="mle")
     assert model.describe().columns.get("x", []) == []
     assert "x" not in model.log_likelihood_by_column([{"x": True, "z": "p"}])
+
+
+def test_parts_with_the_coefficient_add_up():
+    table = {"bag": [["a", "a", "b"], ["b"], ["a"]], "t": ["cash cash now", "now", "cash"], "y": ["p", "q", "p"]}
+    families = {"bag": "multinomial", "t": "text:variant=counts,tf=count,ngrams=1"}
+    model = tb.fit(table, "y", families=families, smoothing=1, column_weights=None)
+    plain, parts = (model.log_likelihood_by_column(table, coefficient=with_it) for with_it in (False, True))
+    np.testing.assert_allclose(sum(parts.values()), model.log_likelihood(table, coefficient=True), rtol=1e-12)
+    np.testing.assert_allclose(parts["bag"] - plain["bag"], np.log([[3.0] * 2, [1] * 2, [1] * 2]), atol=1e-12)

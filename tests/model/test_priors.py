@@ -333,3 +333,56 @@ def test_a_prior_of_a_column_with_a_small_weight_is_doubted():
 def test_classes_of_another_type_are_named_as_they_are():
     with pytest.raises(ParameterError, match="did you mean 0\\?"):
         tb.fit({"a": ["x", "y"], "y": [0, 1]}, label="y", column_priors={"a": {"x": {"0": 3}}})
+
+
+@pytest.mark.parametrize(
+    ("column", "prior", "text"),
+    [
+        ("grade", tb.Dirichlet({1: 1}), r"\(text\), got 1"),
+        ("grade", {True: 1}, r"\(text\), got True"),
+        ("n", tb.Dirichlet({1.5: 5}), r"\(integer\), got 1.5"),
+        ("n", {"x": 1}, r"\(number\), got 'x'"),
+    ],
+)
+def test_values_of_another_type_are_no_new_categories(column, prior, text):
+    rows = {"grade": list("abca") * 5, "n": [1, 2, 3, 1] * 5, "y": list("pq") * 10}
+    with pytest.raises(ParameterError, match=text):
+        tb.fit(rows, "y", families={"n": "categorical"}, column_priors={column: prior})
+
+
+def test_numbers_of_categories_that_are_numbers_as_text():
+    """A CSV has texts only; a file of priors has names only."""
+    rows = {"n": ["1", "2", "3", "1"] * 5, "y": list("pq") * 10}
+    by_type = [tb.fit(rows, "y", families={"n": "categorical"}, column_priors={"n": {n: 4}}) for n in ("1", 1)]
+    assert by_type[0].describe().columns == by_type[1].describe().columns
+    numbers = {**rows, "n": [1, 2, 3, 1] * 5}
+    model = tb.fit(numbers, "y", families={"n": "categorical"}, column_priors={"n": {"1": 4}})
+    assert {row["value"] for row in model.describe().columns["n"]} == {1, 2, 3}
+
+
+def test_priors_of_ordered_words_and_of_texts_have_hints():
+    rows = {"s": ["low", "medium", "high", "low"] * 10, "t": ["a big cat", "one dog sat"] * 20, "y": list("pq") * 20}
+    with pytest.raises(ParameterError, match="--as s=categorical"):
+        tb.fit(rows, "y", column_priors={"s": tb.Dirichlet({"low": 3, "high": 1})})
+    with pytest.raises(ParameterError, match="adds pseudo-counts to tokens"):
+        tb.fit(rows, "y", families={"t": "text"}, column_priors={"t": tb.Beta(1, 2)})
+
+
+def test_a_smoothing_beside_a_prior_that_replaces_it_is_an_error():
+    rows = {"grade": list("abca") * 5, "y": list("pq") * 10}
+    with pytest.raises(ParameterError, match="or class_smoothing, got both"):
+        tb.fit(rows, "y", class_prior=tb.Dirichlet({"p": 1, "q": 2}), class_smoothing=5)
+    with pytest.raises(ParameterError, match="column 'grade': expected a prior or a smoothing"):
+        tb.fit(rows, "y", smoothing={"grade": 5}, column_priors={"grade": tb.Dirichlet({"a": 2})})
+    kept = tb.fit(rows, "y", smoothing={"grade": 5}, column_priors={"grade": {"a": 2}})  # beside the smoothing
+    assert kept.settings.smoothing == {"grade": 5.0}
+    assert tb.fit(rows, "y", preset="textbook", class_prior=tb.Dirichlet({"p": 1, "q": 2})).class_counts
+
+
+def test_two_class_priors_on_the_command_line(tmp_path):
+    (tmp_path / "d.csv").write_text("grade,y\n" + "a,p\nb,q\n" * 10)
+    (tmp_path / "priors.toml").write_text("class_prior = {p = 0.25, q = 0.75}\n")
+    arguments = ("fit", "d.csv", "--label", "y", "--priors", "priors.toml")
+    found = tally(*arguments, "--class-prior", "uniform", cwd=tmp_path)
+    assert found.returncode != 0
+    assert "--class-prior or class_prior in priors.toml, got both" in found.stderr

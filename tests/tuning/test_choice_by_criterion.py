@@ -111,6 +111,32 @@ def test_a_share_is_of_whole_groups():
     assert tuned.n_rows % 10 == tuned.test.n_rows % 10 == 0
 
 
+def test_parts_do_not_depend_on_data_made_with_the_same_seed():
+    """The numbers of default_rng(0) once decided both: the model would have learned one class."""
+    u = np.random.default_rng(0).random(1000)
+    table = {"x": np.random.default_rng(5).choice(list("abc"), 1000), "y": np.where(u < 0.85, "ham", "spam")}
+    tuned = tb.tune(table, label="y", by="validation", strengths=5)
+    assert abs(np.corrcoef(u, np.isin(np.arange(1000), split_rows(u)))[0, 1]) < 0.1
+    shares = [tuned.test.n_rows, tuned.n_rows, sum(tuned.model.class_counts.values())]
+    assert shares == [200, 200, 800]
+    n_spam = int((u >= 0.85).sum())
+    assert tuned.model.class_counts["spam"] == pytest.approx(0.8 * n_spam, abs=1)
+
+
+def split_rows(values):
+    """The rows of the last part of `split`, without a label."""
+    return tb.split({"i": list(range(len(values)))}, parts=(60, 20, 20), seed=0)[2]["i"]
+
+
+def test_a_file_has_the_parts_of_its_table(tmp_path):
+    table = rare(500, 0)
+    lines = ["x,z,y", *map(",".join, zip(*table.values(), strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    one, other = (tb.tune(data, by="validation", strengths=3, **OPTIONS) for data in (table, tmp_path / "t.csv"))
+    assert one.model.class_counts == other.model.class_counts
+    assert one.test.to_dict() == other.test.to_dict()
+
+
 @pytest.mark.parametrize("share", [0, 0.8, 1, -0.1, 30, float("nan"), True])
 def test_a_share_that_leaves_no_part_is_refused(share):
     with pytest.raises((ParameterError, DataError)):
@@ -180,3 +206,9 @@ def test_on_the_command_line(tmp_path):
         wrong = tally(*arguments)
         assert wrong.returncode != 0
         assert message in wrong.stderr
+
+
+def test_what_is_said_of_log_losses_is_said_of_log_losses_only():
+    table = rare(400, 0)
+    for how in ({"by": "validation", "criterion": "accuracy"}, {"by": "validation"}, {"criterion": "accuracy"}):
+        assert "the log losses of the steps" not in str(tb.tune(table, what="smoothing", strengths=5, **how, **OPTIONS))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tables import LABEL, mixed_frame
+from tallybayes.arrays.random_stream import row_stream
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.io.read import to_source
 from tallybayes.tuning.column_evidence import ColumnEvidence, sample_rows
@@ -234,7 +235,7 @@ def test_column_evidence_sums_to_leave_one_out():
     source = to_source(table)
     evidence = ColumnEvidence(model, sample_rows(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
     total = evidence.rows(model).log_prior + sum(evidence.of(model, name) for name in model.schema.families)
-    chosen = np.sort(np.random.default_rng(0).choice(50, size=20, replace=False))
+    chosen = np.sort(row_stream(0, "sample").choice(50, size=20, replace=False))
     expected = model.leave_one_out(table)[chosen]
     total -= np.log(np.exp(total - total.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True)) + total.max(
         axis=1, keepdims=True
@@ -359,15 +360,13 @@ def texts(n=120):
 
 
 def test_validation_makes_no_choice_by_the_test_part():
-    """Other texts and labels in the rows of the test part change neither families nor k."""
+    """Other texts in the rows of the test part, which is that of `split`, change neither families nor k."""
     table = texts()
     tuned = tb.tune(table, label="y", by="validation", strengths=5, seed=3)
-    is_test = np.random.default_rng(3).random(120) >= 0.8
-    changed = {
-        "note": [note if not test else note[::-1] * 9 for note, test in zip(table["note"], is_test, strict=True)],
-        "n": table["n"],
-        "y": [y if not test else "ham" for y, test in zip(table["y"], is_test, strict=True)],
-    }
+    numbers = {"i": list(range(120)), "y": table["y"]}
+    is_test = np.isin(np.arange(120), tb.split(numbers, label="y", parts=(60, 20, 20), seed=3)[2]["i"])
+    notes = [note if not test else note[::-1] * 9 for note, test in zip(table["note"], is_test, strict=True)]
+    changed = {**table, "note": notes}
     other = tb.tune(changed, label="y", by="validation", strengths=5, seed=3)
     assert other.test.n_rows == tuned.test.n_rows == is_test.sum()
     assert {name: str(family) for name, family in other.model.schema.families.items()} == {

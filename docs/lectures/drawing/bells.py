@@ -53,7 +53,8 @@ def _bars_and_bell(values: np.ndarray, density: np.ndarray, step: float, title: 
     line = curve(x, np.exp(model.log_joint({"x": x})[:, 0]))
     bars = [row | {"x2": round(float(str(row["x"])) + step, 5)} for row in curve(values - step / 2, density)]
     chart = alt.Chart(alt.Data(values=bars)).mark_bar(color="#c9d6e4", stroke="white", strokeWidth=0.5)
-    chart = chart.encode(alt.X("x:Q", title="average"), alt.Y("y:Q", title=None), x2="x2:Q", y2=alt.Y2Datum(0))
+    y_axis = alt.Y("y:Q", title=None, axis=alt.Axis(tickCount=4)).scale(nice=4)  # ends at a tick, as in every panel
+    chart = chart.encode(alt.X("x:Q", title="average"), y_axis, x2="x2:Q", y2=alt.Y2Datum(0))
     return (chart + at(line, "line", size=2, color=ORANGE)).properties(width=210, height=170, title=title)
 
 
@@ -182,7 +183,8 @@ def learning_curves(repeats: int = 40) -> alt.HConcatChart:
             rows += [{"x": n, "y": round(naive, 4), "what": "naive Bayes"}]
             rows += [{"x": n, "y": round(logistic, 4), "what": "logistic regression"}]
         chart = lines(rows, "rows learned", "accuracy", width=270, height=200).properties(title=title)
-        panels.append(chart.encode(alt.X("x:Q", title="rows learned").scale(type="log", base=2)))
+        y_axis = alt.Y("y:Q", title="accuracy", axis=alt.Axis(tickCount=5)).scale(zero=False, nice=5)
+        panels.append(chart.encode(alt.X("x:Q", title="rows learned").scale(type="log", base=2), y_axis))
     return alt.hconcat(*panels)
 
 

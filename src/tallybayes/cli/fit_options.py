@@ -81,7 +81,7 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     from tallybayes.cells.date_format import DATE_PARTS
     from tallybayes.columns.label_spec import label_column
     from tallybayes.columns.readers.date_reader import part_name
-    from tallybayes.errors import NONE, ParameterError, shorten
+    from tallybayes.errors import NONE, Described, ParameterError, shorten
 
     source.look_for(["label" if label is None else label])
     columns = list(source.head().columns)
@@ -100,7 +100,11 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     if (path := values["column_priors"]) is not None:
         from tallybayes.cli.priors_file import read_priors
 
-        options = read_priors(path, source, label) | options
+        of_file = read_priors(path, source, label)
+        if "class_prior" in options and "class_prior" in of_file:
+            hint = f"remove one of them: {path} has the other"
+            raise ParameterError(f"--class-prior or class_prior in {path}", got=Described("both"), hint=hint)
+        options = of_file | options
     return options  # type: ignore[no-any-return]
 
 

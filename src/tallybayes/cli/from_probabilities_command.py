@@ -29,9 +29,11 @@ def from_probabilities(
     """
     from tallybayes.cli.priors_file import read_facts
     from tallybayes.errors import ParameterError
+    from tallybayes.formatting import several
     from tallybayes.model.from_probabilities import from_probabilities as make_model
 
     content = read_facts(file, "an object with label, class_prior and tables")
+    content = {"tables": {}} | content  # without columns, P(class) alone
     for name in ("class_prior", "tables"):
         if not isinstance(content.get(name), dict):
             hint = "a file has label, class_prior and tables; see tally from-probabilities --help"
@@ -40,4 +42,5 @@ def from_probabilities(
         raise ParameterError(f"only {', '.join(_KEYS)} in {file}", got=unknown[0])
     model = make_model(content["class_prior"], content["tables"], label=str(content.get("label", "class")))
     model.save(output)
-    note(f"wrote {output}: {len(model.classes)} classes, {len(content['tables'])} columns")
+    sizes = several(len(model.classes), "class", "es"), several(len(content["tables"]), "column")
+    note(f"wrote {output}: {', '.join(sizes)}")

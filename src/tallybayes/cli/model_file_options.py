@@ -38,13 +38,14 @@ IN_PLACE = flag("--in-place", help="Save the result in MODEL itself.")
 
 def load_model(path: str) -> Model:
     """A model file, read."""
-    from tallybayes.formatting import rows_of
+    from tallybayes.formatting import rows_of, several
     from tallybayes.model.saved_model import load
 
     with timed(f"reading {path}"):
         model = load(path)
     rows = "given probabilities" if model.is_given else rows_of(sum(model.class_counts.values()))
-    detail(f"{path}: {len(model.classes)} classes, {len(model.schema.families)} columns, {rows}")
+    sizes = several(len(model.classes), "class", "es"), several(len(model.schema.families), "column")
+    detail(f"{path}: {', '.join(sizes)}, {rows}")
     return model
 
 

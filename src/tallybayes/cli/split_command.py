@@ -83,9 +83,10 @@ def _paths(output: list[str] | None, n_parts: int, data: list[str], source: Sour
     from tallybayes.cli.model_file_options import name_after
     from tallybayes.cli.output import form_of, refuse_overwriting
     from tallybayes.errors import Described, FileError, ParameterError
+    from tallybayes.formatting import several
 
     if output and len(output) != n_parts:
-        raise ParameterError(f"-o FILE for each of {n_parts} parts", got=Described(f"{len(output)} files"))
+        raise ParameterError(f"-o FILE for each of {n_parts} parts", got=Described(several(len(output), "file")))
     if not output:
         ending = "parquet" if getattr(source, "kind", None) == "parquet" else form_of(None, source)
         words = _NAMES.get(n_parts, tuple(f"part{i + 1}" for i in range(n_parts)))

@@ -29,7 +29,7 @@ class FoldAssigner:
 
     def _next(self, label: Any, n: int) -> NDArray[np.int64]:
         """The folds of the next n rows of a class: one permutation of all folds after another."""
-        seed = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
+        seed = [self._seed, *(str(label).encode("utf-8", "surrogatepass") or b"\xff")]  # never default_rng(seed)
         generator, pending = self._pending.get(label) or (np.random.default_rng(seed), np.zeros(0, np.int64))
         n_rounds = -(-max(n - len(pending), 0) // self._folds)
         rounds = generator.permuted(np.tile(np.arange(self._folds), (n_rounds, 1)), axis=1).ravel()

@@ -111,7 +111,7 @@ class Comparison(ResultView):
 
     def _parts(self) -> list[str | TextGrid]:
         tables = [self._table(measure) for measure in MEASURES]
-        conclusions = [f"{measure.replace('_', ' ')}: {self._conclusion(measure)}" for measure in MEASURES]
+        conclusions = [f"by {measure.replace('_', ' ')}: {self._conclusion(measure)}" for measure in MEASURES]
         about = [f"(mean of {self.folds} folds ± its standard error)"]
         return [*tables, "\n".join([*conclusions, *about, *([self.naive_bayes] if self.naive_bayes else [])])]
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.random_stream import row_stream
 from tallybayes.columns.label import encode_labels
 from tallybayes.columns.label_spec import LabelSpec
 from tallybayes.errors import DataError, Described, ParameterError, check_integer, did_you_mean, is_real_number
@@ -121,11 +122,11 @@ class SplitRequest:
         return cls(tuple(float(share) / total for share in shares), seed, label, group, time)
 
 
-def assign_parts(tables: Iterable[Table], request: SplitRequest) -> Parts:
-    """The part of every row of some tables, which are read once.
+def assign_parts(tables: Iterable[Table], request: SplitRequest, spec: LabelSpec | None = None) -> Parts:
+    """The part of every row of some tables, which are read once; spec: how labels are read.
 
     >>> assign_parts([Table(4, {"y": ["a", "a", "b", "b"]})], SplitRequest.of((50, 50), label="y")).tolist()
-    [0, 1, 0, 1]
+    [1, 0, 1, 0]
     """
     classes, groups, times = list[Any](), list[Any](), [np.zeros(0)]
     for table in tables:
@@ -138,7 +139,7 @@ def assign_parts(tables: Iterable[Table], request: SplitRequest) -> Parts:
             times.append(row_times(table, request.time))
             continue
         try:
-            classes += _classes(table, request.label)
+            classes += _classes(table, request.label, spec or LabelSpec())
             groups += _keys(table, request.group)
         except DataError as error:
             raise table.locate(error) from None
@@ -155,11 +156,11 @@ def assign_parts(tables: Iterable[Table], request: SplitRequest) -> Parts:
     return parts
 
 
-def _classes(table: Table, label: Any) -> list[Any]:
+def _classes(table: Table, label: Any, spec: LabelSpec) -> list[Any]:
     """The class of every row; without a label all rows are of one."""
     if label is None:
         return [_MISSING] * table.n_rows
-    labels = LabelSpec().read(table, label)
+    labels = spec.read(table, label)
     keys = [*labels.keys, _MISSING]
     return [keys[code] for code in labels.codes.tolist()]
 
@@ -183,7 +184,7 @@ def _numbered(values: list[Any]) -> tuple[NDArray[np.int64], int]:
 def _by_class(classes: list[Any], request: SplitRequest) -> Parts:
     """Of every class the share of each part, rounded up or down so that the sums of all classes are right too."""
     shares, codes = np.array(request.shares), _numbered(classes)
-    rng = np.random.default_rng(request.seed)
+    rng = row_stream(request.seed, "split")
     parts, owed = np.zeros(len(classes), np.int64), np.zeros(len(shares))
     order = np.argsort(codes[0], kind="stable")
     for members in np.split(order, np.cumsum(np.bincount(codes[0], minlength=codes[1]))[:-1]):
@@ -209,7 +210,7 @@ def _by_group(classes: list[Any], groups: list[Any], request: SplitRequest) -> P
     np.add.at(rows, (of_group, of_class), 1)
     totals = rows.sum(axis=0)
     lacking = shares[:, None] * totals
-    shuffled = np.random.default_rng(request.seed).permutation(n_groups)
+    shuffled = row_stream(request.seed, "split").permutation(n_groups)
     place, empty = np.zeros(n_groups, np.int64), set(range(len(shares)))
     ordered = shuffled[np.argsort(-rows.sum(axis=1)[shuffled], kind="stable")]
     for n_left, group in zip(itertools.count(n_groups, -1), ordered.tolist(), strict=False):

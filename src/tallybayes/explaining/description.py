@@ -233,7 +233,7 @@ def _rows_of_class(state: ModelState, label: Any) -> dict[str, float]:
     rows = {"rows": state.class_counts.get(label, 0)}
     if state.base is None:
         return rows
-    return rows | {"rows of the base": float(state.class_rows[state.classes.index(label)]) - rows["rows"]}
+    return rows | {"rows of the base": round(float(state.class_rows[state.classes.index(label)]) - rows["rows"], 6)}
 
 
 def _prior_in_words(state: ModelState, name: str) -> str:

@@ -17,6 +17,7 @@ from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.io.read import to_source
 from tallybayes.model.in_place_learner import InPlaceLearner
+from tallybayes.model.joint_columns import incomplete_row_notes
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
@@ -173,6 +174,7 @@ class CurrentState:
         """Add (1) or subtract (-1) rows that were counted, all or nothing; their statistics may be changed."""
         apply = add_rows if sign > 0 else subtract_rows
         counted.unread_dates.tell()
+        incomplete = incomplete_row_notes(counted.statistics) if sign > 0 else ()
         with self._writing:
             with self.lock:  # single rows that began before this turn are learned now, others after it
                 self.settle()
@@ -187,7 +189,7 @@ class CurrentState:
                     self.snapshot = changed
             self._row_learner = None
             self.n_changes += 1
-            notes = change_notes(self.snapshot.state.statistics, sign)
+            notes = incomplete + change_notes(self.snapshot.state.statistics, sign)
             if sign > 0:
                 notes += label_notes(before, counted.class_rows, counted.rewritten)
         return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes)

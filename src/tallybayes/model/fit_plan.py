@@ -41,6 +41,7 @@ from tallybayes.model.joint_columns import (
 from tallybayes.model.label_plan import plan_label
 from tallybayes.model.likely_groups import find_likely_group, tell_likely_group
 from tallybayes.model.model import Model
+from tallybayes.model.option_conflicts import check_excluded_members, check_strengths_of_priors
 from tallybayes.scoring.prior_rows import check_priors
 from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
@@ -93,7 +94,7 @@ class Plan:
     @classmethod
     def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
         refuse_unlabelled(options)
-        base = base_state(options)
+        base, given_options = base_state(options), options
         options = options if base is None else options_on(base, options)
         values = complete(options)
         strength = OPTIONS["base_strength"].domain.check("base_strength", values.pop("base_strength"))
@@ -101,9 +102,11 @@ class Plan:
         weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
         values = {name: value for name, value in values.items() if name not in ("preset", *UNLABELLED)}
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
+        check_strengths_of_priors(given_options, settings)
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
         dependence, bins = columns.pop("dependence"), columns.pop("bins")
         columns["families"], groups = split_groups(columns["families"])
+        check_excluded_members(groups, columns["ignore"], columns["only"])
         known: Schema | None = columns["schema"]
         is_there = base is None or known is not base.schema  # a base may have columns that the data lacks
         if columns["group"] is None and known is not None and (is_there or known.group in source.head().columns):
@@ -124,9 +127,12 @@ class Plan:
             check_base_label(base, label if isinstance(label, str) else None)
         if base is not None and known is base.schema:
             columns["schema"] = columns_in(known, source.head())
-        specs = plan_columns(
-            source.head(), label, sample_weight, settings, **columns, words=source.missing, signs=source.signs
-        )
+        try:
+            specs = plan_columns(
+                source.head(), label, sample_weight, settings, **columns, words=source.missing, signs=source.signs
+            )
+        finally:  # what is wrong with a column of a group is said of the group
+            check_members(groups, source.head(), label, source.signs)
         if base is not None:  # columns that the data lacks stay those of the base
             specs = {**{name: spec for name, spec in base.schema.columns.items() if name not in specs}, **specs}
         name, weight = (name if isinstance(name, str) else None for name in (label, sample_weight))
@@ -138,7 +144,6 @@ class Plan:
             for column in cells.keys() & specs.keys() if known is None else ():
                 specs[column] = settings.inference.with_key_form(specs[column], cells[column])
         schema = Schema(label_spec, specs, weight, source.missing, columns["group"])
-        check_members(groups, source.head())
         schema = with_groups(schema, groups, lambda schema, names: _cut(schema, source, label, names))
         if dependence in _CELL_FAMILIES:
             schema = _with_all_cells(schema, source, label, dependence)

@@ -65,13 +65,17 @@ _NO_DENSITY = (
 )
 
 
-def _check_probabilities(p: Floats, what: str, column: str) -> None:
-    """Raise a ParameterError unless the probabilities of all values of a column are at most 1 and add up to 1."""
-    if (greatest := p.max(initial=0.0)) > 1 + _TOLERANCE:
+def _check_probabilities(p: Floats, what: str, column: str, *, is_rest: bool) -> None:
+    """Raise a ParameterError unless the probabilities of all values of a column are from 0 to 1 and add up to 1.
+
+    is_rest: one of them is what the other leaves of 1, so that one above 1 is the cause of one below 0.
+    """
+    greatest = p.max(initial=0.0)
+    if not np.all(p >= 0) and not is_rest:
+        raise ParameterError(f"{what} to be probabilities, from 0 to 1", got=float(np.min(p)), column=column)
+    if greatest > 1 + _TOLERANCE:
         hint = "a value above 1 is a density: give the probability of an interval of values instead"
         raise ParameterError(f"{what} to be probabilities, from 0 to 1", got=float(greatest), column=column, hint=hint)
-    if not np.all(p >= 0):
-        raise ParameterError(f"{what} to be probabilities, from 0 to 1", got=float(np.min(p)), column=column)
     if abs(float(p.sum()) - 1) > _TOLERANCE:
         hint = "list every value; densities at some points do not add up to 1"
         raise ParameterError(f"{what} to add up to 1 over the values", got=float(p.sum()), column=column, hint=hint)
@@ -94,6 +98,8 @@ def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -
         raise ParameterError("values of one type", got=values, column=name, hint=_NO_DENSITY)
     p = np.array([[full[c].get(value, 0.0) for c in classes] for value in values], np.float64)
     for code, label in enumerate(classes):
-        _check_probabilities(p[:, code], f"P({name} given {label})", name)
+        _check_probabilities(
+            p[:, code], f"P({name} given {label})", name, is_rest=not isinstance(by_class[label], Mapping)
+        )
     with np.errstate(divide="ignore"):
         return values, np.log(p)

@@ -12,6 +12,7 @@ These are probabilities of the sums, the smoothing and the class prior alone. Wh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +74,10 @@ class GenerativeModel:
                 return _with_coefficient(plain, plain.scorer.without_prior(), data)
             return plain.log_likelihood(data)
 
-    def log_likelihood_by_column(self, data: Any) -> dict[str, Floats]:
+    def log_likelihood_by_column(self, data: Any, *, coefficient: bool = False) -> dict[str, Floats]:
         """Log p(value | class) of every column by its name, (rows, classes) each; they add up to `log_likelihood`.
 
-        A value that is missing contributes 0.
+        A value that is missing contributes 0. coefficient: as in `log_likelihood`.
 
         >>> import tallybayes as tb
         >>> model = tb.fit({"fever": [1, 1, 0], "ill": ["yes", "no", "no"]}, label="ill", smoothing=1)
@@ -85,7 +86,10 @@ class GenerativeModel:
         """
         with self.reading() as snapshot:
             plain = _with_likelihoods(snapshot, "log_likelihood_by_column")
-            batches = [parts for _, parts in plain.evidence_batches(data)]
+            if _is_wanted(coefficient):
+                batches = [parts for _, parts in plain.map_batches(data, partial(_evidence_with_coefficient, plain))]
+            else:
+                batches = [parts for _, parts in plain.evidence_batches(data)]
             names = sorted({name for parts in batches for name in parts})
             return {name: plain.join(parts[name] for parts in batches) for name in names}
 
@@ -197,6 +201,15 @@ def _with_coefficient(plain: Snapshot, scorer: Scorer, data: Any) -> Floats:
         return result
 
     return plain.join(scores for _, scores in plain.map_batches(data, work))
+
+
+def _evidence_with_coefficient(plain: Snapshot, columns: Columns, n_rows: int) -> dict[str, Floats]:
+    """What every column adds to the scores, each with its own coefficient."""
+    result = plain.scorer.evidence(columns, n_rows)
+    for predictive in plain.scorer.predictives:
+        for number, name in enumerate(predictive.features):
+            result[name] = result[name] + predictive.part(number).log_coefficient([columns[name]])[:, None]
+    return result
 
 
 def _with_likelihoods(snapshot: Snapshot, verb: str) -> Snapshot:

@@ -6,14 +6,16 @@ themselves, so that nothing counts twice. The order of the names does not matter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Cells, Codes, Flags, Reals, Vectors
 from tallybayes.cells.arrow import is_text_type
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
+from tallybayes.columns.inference import with_readings
 from tallybayes.columns.readers.cell_input import CellInput
 from tallybayes.columns.readers.cells_reader import CellsReader
 from tallybayes.columns.readers.number_input import NumberInput
@@ -25,13 +27,15 @@ from tallybayes.errors import Described, ParameterError, did_you_mean
 from tallybayes.families import Family, Gaussian, JointGaussian
 from tallybayes.formatting import rows_of
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tables.table import Table
+from tallybayes.tables.raw_values import is_missing
+from tallybayes.tables.table import Raw, Table
 
 __all__ = [
     "CELL_KINDS",
     "Groups",
     "check_members",
     "doubt_incomplete_rows",
+    "incomplete_row_notes",
     "split_groups",
     "with_all_numbers",
     "with_group",
@@ -76,14 +80,25 @@ def split_groups(families: Any) -> tuple[Any, Groups]:
     return single | {name: family for name, family in members.items() if family is not None}, groups
 
 
-def check_members(groups: Groups, head: Table) -> None:
+def check_members(groups: Groups, head: Table, label: Any, signs: Mapping[str, str | None]) -> None:
     """Raise a ParameterError if a column of texts that are no numbers is in a group of numbers."""
     for names, family in groups.items():
-        for name in names if family.column is Vectors else ():
-            raw = head.columns.get(name)
-            is_text = isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type)
-            if is_text and name not in head.readings and raw is not None and raw.null_count < len(raw):
-                raise ParameterError("columns of numbers in a group", got=Described("texts"), column=name)
+        if family.column is not Vectors:
+            continue
+        head = with_readings(head, set(names) & head.columns.keys(), dict.fromkeys(names, True), **signs)
+        for name in head.columns.keys() & set(names) - ({label} if isinstance(label, str) else set()):
+            if name not in head.readings and _holds_texts(head.columns[name]):
+                expected = f"columns of numbers in the group {group_name(names)!r} ({family.name})"
+                raise ParameterError(expected, got=Described("texts"), column=name)
+
+
+def _holds_texts(raw: Raw) -> bool:
+    """Whether a column has texts for values."""
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return is_text_type(raw.type) and raw.null_count < len(raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "OU":
+        return False
+    return isinstance(next((value for value in raw if not is_missing(value)), None), str)
 
 
 def with_groups(schema: Schema, groups: Groups, cut: Cut | None = None) -> Schema:
@@ -161,7 +176,16 @@ def group_name(names: tuple[str, ...]) -> str:
 
 def doubt_incomplete_rows(statistics: SufficientStatistics) -> None:
     """Say how many rows of groups lack some of their values."""
+    for name, text in _incomplete_rows(statistics):
+        doubt("rows", text, column=name)
+
+
+def incomplete_row_notes(statistics: SufficientStatistics) -> tuple[str, ...]:
+    """The same of rows that are learned or forgotten later."""
+    return tuple(f"column {name!r}: {text}" for name, text in _incomplete_rows(statistics))
+
+
+def _incomplete_rows(statistics: SufficientStatistics) -> Iterator[tuple[str, str]]:
     for tally in statistics.blocks.values():
         for name, n_rows in tally.incomplete_rows().items():
-            text = f"{rows_of(n_rows)} with some of its values: {tally.incomplete_rows_are}"
-            doubt("rows", text, column=name)
+            yield name, f"{rows_of(n_rows)} with some of its values: {tally.incomplete_rows_are}"

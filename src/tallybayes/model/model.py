@@ -16,6 +16,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import Doubt
 from tallybayes.errors import ParameterError, check_integer
 from tallybayes.families.family import Floats
+from tallybayes.formatting import shown
 from tallybayes.model.current_state import ONE_ROW, Change, CurrentState
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
 from tallybayes.model.generative_model import GenerativeModel
@@ -147,7 +148,8 @@ class Model(GenerativeModel, ResultView):
             return snapshot.state.stale
 
     def __repr__(self) -> str:
-        classes = ", ".join(map(repr, self.classes[:5])) + (", ..." if len(self.classes) > 5 else "")
+        known = [repr(label) if isinstance(label, str) else shown(label) for label in self.classes[:5]]
+        classes = ", ".join(known) + (", ..." if len(self.classes) > 5 else "")
         return f"<Model of {len(self.schema.families)} columns, classes {classes}>"
 
     def __eq__(self, other: object) -> bool:

@@ -10,14 +10,14 @@ import numpy as np
 
 from tallybayes.columns.schema import Schema
 from tallybayes.families.family import Smoothing
-from tallybayes.formatting import number, rows_of, shown
+from tallybayes.formatting import number, rows_of, several, shown
 from tallybayes.notebook_view import TextGrid
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 
-__all__ = ["setting_rows", "smoothing_words", "summary_parts"]
+__all__ = ["class_prior_words", "given_facts", "setting_rows", "smoothing_words", "summary_parts"]
 
 _CLASSES = 30  # listed; of more classes the most frequent
 _WIDTH = 80  # characters of a line with names of columns
@@ -40,7 +40,7 @@ def summary_parts(snapshot: Snapshot) -> list[str | TextGrid]:
 
 
 def _title(state: ModelState) -> str:
-    sizes = f"{_several(len(state.classes), 'class', 'es')}, {_several(len(state.schema.families), 'column', 's')}"
+    sizes = f"{several(len(state.classes), 'class', 'es')}, {several(len(state.schema.families), 'column')}"
     label = shown(state.schema.label) or "a label given as an array"
     return f"naive Bayes model of {label}: {sizes}\n{_origin(state)}"
 
@@ -122,6 +122,17 @@ def setting_rows(state: ModelState) -> list[list[str]]:
     return [[name, text + (note if key in stale else "")] for name, (key, text) in fitted.items()]
 
 
+def given_facts(state: ModelState) -> dict[str, Any]:
+    """The class prior, the priors of columns and the base that were given, for programs; None and {} without them."""
+    prior, base = class_prior_words(state.settings), state.base
+    rows = 0.0 if base is None else round(float(base.statistics.class_rows.floats().sum()) / base.strength, 6)
+    return {
+        "class_prior": None if state.given is not None else prior,
+        "priors": {name: str(one) for name, one in (state.settings.column_priors or {}).items()},
+        "base": None if base is None else {"rows": rows, "strength": base.strength},
+    }
+
+
 def class_prior_words(settings: Settings) -> str | None:
     """The class prior that was given; None if it is the class frequencies."""
     if not settings.has_class_prior:
@@ -159,7 +170,3 @@ def _weights(weights: ColumnWeights | None) -> str:
     low, high = f"{min(every):.3g}", f"{max(every):.3g}"
     text = low if low == high else f"{low} to {high}"
     return f"{text}, fitted on {number(weights.fitted_on, 12)} held-out rows" if weights.fitted_on else f"{text}, given"
-
-
-def _several(n: int, what: str, ending: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else ending}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.doubts import Doubt
-from tallybayes.formatting import shown
+from tallybayes.formatting import several, shown
 from tallybayes.html_element import Markup, cell_text, join, table, tag
 from tallybayes.model.model_summary import setting_rows
 from tallybayes.reporting import model_charts
@@ -40,7 +40,7 @@ def _to_check(doubts: Collection[Doubt]) -> list[Markup]:
 
 def _summary(data: ReportData) -> list[str]:
     model, settings = data.model, data.model.settings
-    parts = [f": {_several(len(data.names), 'class', 'es')}, {_several(len(model.schema.families), 'column', 's')}"]
+    parts = [f": {several(len(data.names), 'class', 'es')}, {several(len(model.schema.families), 'column')}"]
     rows = None if model.is_given else _count(sum(model.class_counts.values()))
     parts.append(", from given probabilities." if rows is None else f", fitted on {rows} rows.")
     parts += [] if settings.calibration is None else [f" Probabilities are calibrated ({settings.calibration})."]
@@ -72,10 +72,6 @@ def _facts(data: ReportData) -> list[tuple[str, str, str]]:
         return facts
     error = ("calibration error", f"{evaluation.ece:.1%}", "expected, of the predictions")
     return [*facts, ("AUC", cell_text(evaluation.auc), "by chance: 0.5"), error]
-
-
-def _several(n: int, what: str, ending: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else ending}"
 
 
 def _count(n: float) -> str:

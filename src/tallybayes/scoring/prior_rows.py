@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
+from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, ParameterError, did_you_mean
 from tallybayes.families.family import Family
+from tallybayes.formatting import is_numeric_text
 from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.prior_values import ColumnPrior
@@ -81,6 +83,27 @@ def check_priors(settings: Settings, schema: Schema, keys: Mapping[str, Any]) ->
                 hint = f"{name!r} is not used: {schema.columns[name].reason}"
             raise ParameterError("column_priors of columns that are used", got=name, hint=hint)
         _checked_values(prior, name, schema, keys.get(name))
+        _check_types(prior, name, schema, keys.get(name))
+
+
+def _check_types(prior: ColumnPrior, name: str, schema: Schema, key: Any) -> None:
+    """Raise a ParameterError for a value of another type than a category of the column: it would be a new one.
+
+    Texts are read as the categories are (files have no other names), and so are numbers where these are numbers as
+    text.
+    """
+    if key is None or schema.families[name].column is not Codes:
+        return
+    is_integer = isinstance(key, int) and not isinstance(key, bool)
+    has_form = getattr(schema.columns[name].reader, "form", None) is not None
+    for value in prior.values:
+        kind = rough_kind(value)
+        is_read = isinstance(value, str) or (kind == "boolean" and has_form)
+        is_read = is_read or (kind == "number" and isinstance(key, str) and is_numeric_text(key))
+        is_fraction = is_integer and isinstance(value, float) and not value.is_integer()
+        if is_fraction or not (is_read or kind == rough_kind(key)):
+            expected = f"values of the column in its prior ({'integer' if is_integer else rough_kind(key)})"
+            raise ParameterError(expected, got=value, column=name, hint=f"a category of the column is {key!r}")
 
 
 def _checked_values(prior: ColumnPrior, name: str, schema: Schema, key: Any) -> Column:
@@ -89,7 +112,7 @@ def _checked_values(prior: ColumnPrior, name: str, schema: Schema, key: Any) -> 
     try:
         column = _encode(prior.values, name, schema, key)
     except DataError as error:
-        expected = f"values of the column in its prior ({error.expected})"
+        expected = f"values of the column in its prior ({str(error.expected).removesuffix(', as learned before')})"
         raise ParameterError(expected, got=error.got, column=name) from error
     if (missing := np.flatnonzero(is_missing(column))).size:
         raise ParameterError("values of the column in its prior", got=prior.values[int(missing[0])], column=name)

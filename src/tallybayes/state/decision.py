@@ -24,6 +24,7 @@ from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import NONE, DataError, ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Codes32, Floats
+from tallybayes.formatting import shown
 
 __all__ = ["Decision", "allowed_rows", "describe_errors"]
 
@@ -154,10 +155,10 @@ class Decision:
         parts = []
         if self.threshold is not None:
             reason = f" ({self.constraint})" if self.constraint else ""
-            parts.append(f"{self.positive} if its probability is at least {self.threshold:.6g}{reason}")
+            parts.append(f"{shown(self.positive)} if its probability is at least {self.threshold:.6g}{reason}")
         if self.costs:
             pairs = [
-                f"{true} answered {answered}: {cost:g}"
+                f"{shown(true)} answered {shown(answered)}: {cost:g}"
                 for true, by_answer in self.costs.items()
                 for answered, cost in by_answer.items()
             ]

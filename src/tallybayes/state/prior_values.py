@@ -89,6 +89,8 @@ class ColumnPrior:
         if not family.takes_smoothing or family.column not in (Codes, Flags):
             expected = f"{self} for a column of categories or booleans"
             hint = f'column_priors={{"{name}": {{"a value": 5}}}} adds pseudo-counts to tokens and tags'
+            if family.column is Codes:
+                hint = f"{as_family(name, 'categorical')} counts categories, without their order"
             if family.column is Reals:
                 hint = f"tb.NormalInverseGamma is the prior of numbers; {as_family(name, 'categorical')} counts values"
             raise ParameterError(expected, got=family.display_name(), column=name, hint=hint)
@@ -134,7 +136,11 @@ class Beta(ColumnPrior):
     def check_family(self, name: str, family: Family) -> None:
         """Only for booleans."""
         if family.column is not Flags:
-            hint = "tb.Dirichlet has a pseudo-count for each category" if family.column is Codes else None
+            hint = f'column_priors={{"{name}": {{"a value": 5}}}} adds pseudo-counts to tokens and tags'
+            if family.column is Codes:
+                hint = "tb.Dirichlet has a pseudo-count for each category"
+            if family.column is Reals:
+                hint = f"tb.NormalInverseGamma is the prior of numbers; {as_family(name, 'bernoulli')} counts 0 and 1"
             raise ParameterError(f"{self} for a column of booleans", got=family.display_name(), column=name, hint=hint)
 
     def __str__(self) -> str:

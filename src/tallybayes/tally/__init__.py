@@ -13,6 +13,7 @@ from tallybayes.tally.cell_pair_counts import CellPairCounts
 from tallybayes.tally.class_sums import Sums
 from tallybayes.tally.combination_counts import CombinationCounts
 from tallybayes.tally.counts import Counts
+from tallybayes.tally.declared_tokens import DeclaredTokens
 from tallybayes.tally.exact import Exact
 from tallybayes.tally.histogram_grid import Grid
 from tallybayes.tally.tally import Tally
@@ -24,6 +25,7 @@ __all__ = [
     "CellPairCounts",
     "CombinationCounts",
     "Counts",
+    "DeclaredTokens",
     "Exact",
     "Grid",
     "Sums",

@@ -10,7 +10,7 @@ text has. Totals per class stay exact; only the names are lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,9 @@ class Vocabulary:
     >>> words.rows("amounts", words.index.find(["lunch", "dinner"])).tolist(), words.n_keys
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
+
+    has_declared: ClassVar[bool] = False  # whether tokens exist before they are counted (`DeclaredTokens`)
+    n_unseen: int = 0  # how many of them have no counts
 
     def __init__(self, index: TokenIndex, store: EntryStore, totals: KindSums | None = None) -> None:
         self.index, self.store = index, store
@@ -109,10 +112,14 @@ class Vocabulary:
         """Rounded sums (slots, classes); zeros where a slot is -1."""
         return self.store.rows(self.kind(kind), slots)
 
+    def slots_in_use(self) -> Slots:
+        """The slots that have counts."""
+        return np.flatnonzero(self.store.live)
+
     def named(self) -> Slots:
-        """The slots that have counts and a name: all but that of the pooled tokens."""
-        live = np.flatnonzero(self.store.live)
-        return np.asarray(live[live != self.index.pooled_slot])
+        """The slots in use that have a name: all but that of the pooled tokens."""
+        used = self.slots_in_use()
+        return np.asarray(used[used != self.index.pooled_slot])
 
     def named_entries(self, kind: str) -> tuple[Slots, Floats]:
         """The class and the rounded sum of every entry whose token has a name."""

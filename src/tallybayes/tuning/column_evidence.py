@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Column, Derived, Reals
+from tallybayes.arrays.random_stream import row_stream
 from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.fold_assignment import FoldAssigner
 from tallybayes.columns.label import Labels
@@ -311,7 +312,7 @@ def sample_rows(
     """At most `limit` of the `n_rows` rows of a source, drawn by `seed`, independently of the batches."""
     chosen = np.arange(n_rows)
     if n_rows > limit:
-        chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size=limit, replace=False))
+        chosen = np.sort(row_stream(seed, "sample").choice(n_rows, size=limit, replace=False))
     result, first = [], 0
     for table in source.batches(columns_to_read(model.schema, label, sample_weight)):
         rows = chosen[(chosen >= first) & (chosen < first + table.n_rows)] - first

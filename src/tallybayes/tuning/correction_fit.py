@@ -22,6 +22,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Indices
 from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.random_stream import row_stream
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
 from tallybayes.model import Model
 from tallybayes.scoring.weighted_predictive import remove_weights
@@ -210,7 +211,7 @@ class _CorrectionFit:
     def solve(self, seed: int, criterion: Criterion) -> tuple[Floats, CorrectionGain] | None:
         """The corrections with the best strength, and what they bring; None if they do not help."""
         if self.grouped is None:
-            order = np.random.default_rng(seed).permutation(len(self.codes))
+            order = row_stream(seed, "corrections").permutation(len(self.codes))
             judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
         else:
             judged, fitted = (

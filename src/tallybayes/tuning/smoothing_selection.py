@@ -3,8 +3,8 @@
 By evidence: each column has the k with the largest marginal likelihood of its counts. Only the sums are needed, not the
 rows. Evidence compares values of k within a family; it cannot compare families, whose evidences have different units.
 
-By validation: the rows are divided at random into three parts, training, validation and test; where rows have groups,
-whole groups by their hashes. One k for all columns is
+By validation: the rows are divided into three parts, training, validation and test, as `split` does it: by class, or
+whole groups. One k for all columns is
 selected from a grid: models of the training part are compared on the validation part by the criterion; of equal ones
 the one with the lowest log loss is taken, which metrics that count answers need. The model with the best k is then
 fitted on both parts and evaluated once on the test part, which no choice depends on. Variants of text are chosen on the
@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.columns.batch import find_groups
+from tallybayes.arrays.array_types import Booleans
+from tallybayes.columns.batch import columns_to_read
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError, Described, ParameterError, UnsupportedError, is_real_number
 from tallybayes.evaluation import Evaluation, evaluate
 from tallybayes.evaluation.criterion import LOG_LOSS, Criterion
+from tallybayes.evaluation.row_split import SplitRequest, assign_parts
 from tallybayes.families.family import Smoothing
 from tallybayes.io.read import to_source
-from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, learn_and_sample
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.row_hash import group_hashes
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import Kind, Source, Stream
 from tallybayes.tables.table import Table
@@ -106,13 +106,18 @@ class ValidationRows:
             raise ParameterError(expected, got=type(validation).__name__, hint="give a table or a path")
         return cls(seed=seed, own=source)
 
-    def parts(self, source: Source, schema: Schema) -> tuple[Source, Source, Source, Source | None]:
+    def parts(self, source: Source, schema: Schema, label: Any) -> tuple[Source, Source, Source, Source | None]:
         """The rows for training, those of the model, those that judge, and those of the test."""
         if self.own is not None:
             return source, source, self.own, None
-        ends = round(_REST - self.share, 12), _REST
+        shares = [round(share, 12) for share in (_REST - self.share, self.share, 1 - _REST)]
+        request = SplitRequest.of(shares, self.seed, label=label, group=schema.group)
+        wanted = columns_to_read(schema, label)
+        if schema.group is not None:
+            wanted.setdefault(schema.group, None)
+        part = assign_parts(source.batches(wanted), request, schema.label_spec)
         chosen = (_TRAINING,), (_TRAINING, _VALIDATION), (_VALIDATION,), (_TEST,)
-        train, both, judging, test = (_RandomParts(source, parts, ends, self.seed, schema) for parts in chosen)
+        train, both, judging, test = (_RowsOfParts(source, np.isin(part, parts)) for parts in chosen)
         return train, both, judging, test
 
 
@@ -127,7 +132,7 @@ def by_validation(
     criterion: Criterion = LOG_LOSS,
 ) -> Tuning:
     """The model with the k that is best on the validation rows; `empty` has the schema and settings to start with."""
-    training, learned, judging, held_out = validation.parts(source, empty.schema)
+    training, learned, judging, held_out = validation.parts(source, empty.schema, label)
     train, sample = empty.copy(), RowSample.of(empty.schema)
     n_training = learn_and_sample(train, sample, training, label=label).rows
     doubt_leaks(train.snapshot().state, sample)
@@ -183,36 +188,23 @@ def _best(found: list[Evaluation], criterion: Criterion) -> int:
     return min(range(len(keys)), key=keys.__getitem__)
 
 
-class _RandomParts(Source):
-    """The rows of another source in some of the three parts, drawn row by row or group by group, whatever the batches.
+class _RowsOfParts(Source):
+    """The rows of another source in some of the parts; is_taken: of every row, in order, whether it is one of them."""
 
-    ends: of the parts, but for the last one. schema: names the column of groups, if there is one.
-    """
-
-    def __init__(
-        self, source: Source, parts: tuple[int, ...], ends: tuple[float, ...], seed: int, schema: Schema
-    ) -> None:
-        self._source, self._parts, self._ends, self._seed, self._schema = source, parts, ends, seed, schema
+    def __init__(self, source: Source, is_taken: Booleans) -> None:
+        self._source, self._is_taken = source, is_taken
         self.missing = source.missing
 
     def head(self) -> Table:
         """The first rows of these parts."""
-        return self._draw(self._source.head(), np.random.default_rng(self._seed))
+        table = self._source.head()
+        return table.take(np.flatnonzero(self._is_taken[: table.n_rows]))
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of these parts."""
-        rng, group = np.random.default_rng(self._seed), self._schema.group
-        if wanted is not None and group is not None:
-            wanted = {group: None, **wanted}
+        first = 0
         for table in self._source.batches(wanted, keep=keep):
-            taken = self._draw(table, rng)
-            if taken.n_rows:
-                yield taken
-
-    def _draw(self, table: Table, rng: np.random.Generator) -> Table:
-        drawn = rng.random(table.n_rows)
-        if (groups := find_groups(table, self._schema.group)) is not None:
-            keys = (group_hashes(groups) + np.uint64(self._seed)).view(np.int64)
-            drawn = hash_integers(keys) / 2.0**64
-        part = np.searchsorted(self._ends, drawn, side="right")
-        return table.take(np.flatnonzero(np.isin(part, self._parts)))
+            rows = np.flatnonzero(self._is_taken[first : first + table.n_rows])
+            first += table.n_rows
+            if len(rows):
+                yield table.take(rows)

@@ -126,12 +126,12 @@ class Tuning(ResultView):
         parts.append(self._gain())
         if self.values is not None and self.n_rows and not self.is_default:
             parts.append("{}, the criterion: {:.4f} -> {:.4f}".format(self.criterion.words, *self.values))
-        if self.estimate is None and self.by != "evidence" and self._has_other_losses():
+        if self.estimate is None and self._has_other_losses():
             parts.append(
                 "the log losses of the steps are at the best temperature (one weight for all columns),\n"
                 "those of the line above at the weight 1"
             )
-        if self.curve and self.estimate is not None:
+        if self.curve and self.estimate is not None and self.criterion is LOG_LOSS:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"
                 "so their log losses can differ from those of the curve and of the column weights"
@@ -155,7 +155,9 @@ class Tuning(ResultView):
         return parts
 
     def _has_other_losses(self) -> bool:
-        """Whether the last step shows another log loss than the result."""
+        """Whether the last step shows another log loss than the result: by leave-one-out, at the best temperature."""
+        if self.by != "leave-one-out" or self.criterion is not LOG_LOSS:
+            return False
         return bool(self.n_rows and self.steps) and f"{self.steps[-1].after:.4f}" != f"{self.log_loss[1]:.4f}"
 
     def _gain(self) -> str:

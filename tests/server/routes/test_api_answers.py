@@ -163,6 +163,7 @@ def test_the_list_and_the_description_of_models(http):
     }
     more = http.get("/v1/models/pets").json()
     assert one.items() <= more.items()
+    assert (more["class_prior"], more["priors"], more["base"]) == (None, {}, None)
     assert (more["decision"], more["calibration"], more["column_weights"], more["events"]) == (
         None,
         None,

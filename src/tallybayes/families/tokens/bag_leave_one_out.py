@@ -27,6 +27,8 @@ from tallybayes.tally.slot_sums import SlotSums
 
 __all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
 
+_SLACK = 2e-9  # just above the share of a token from which the kernel takes it for gone
+
 
 @dataclass(frozen=True, eq=False)
 class Presence:
@@ -36,6 +38,7 @@ class Presence:
     n: Floats
     n_tokens: int
     bags: Floats  # (classes,)
+    keeps_tokens: bool = False  # a token without any bag stays one: the tokens were declared
 
     def absent(self, bags: Floats, k: float) -> Floats:
         """Log probability of an empty bag, (classes,)."""
@@ -56,7 +59,7 @@ class Presence:
         seen = table[bag.indices]
         log_before = np.log((np.maximum(class_bags[row] - seen[at], 0.0) + k) / (class_bags[row] + 2 * k))
         seen[at] -= weights[row]
-        known = seen.sum(axis=1) > 1e-9
+        known = (seen.sum(axis=1) > 1e-9) | self.keeps_tokens
         bags = np.repeat(self.bags[None], len(row), axis=0)
         bags[at] = class_bags[row]
         yes, no = seen + k, np.maximum(bags - seen, 0.0) + k
@@ -101,6 +104,8 @@ class LeaveOneOutBags:
             by_entry = factor[self.sums.row]
             counts = np.where(by_entry > 0, counts * by_entry, 1.0)  # with an amount of 0: silent, not lost
             whole = self.sums.summed(counts)
+        if self.words.has_declared:  # something is left of every token, too little to count
+            whole = whole * (1 + _SLACK) + _SLACK * added.max(initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
                 self.sums.starts,
@@ -141,14 +146,17 @@ class LeaveOneOutBags:
         if added is None:
             added = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
         documents = self.sums.whole("documents")
-        if (self.weights == 1).all():
+        if self.words.has_declared:
+            known = np.ones(len(counts), bool)
+        elif (self.weights == 1).all():
             known = (documents > 1 + 1e-9)[bag.indices]
         else:
             known = documents[bag.indices] - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
         return added, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
 
     def _presence(self) -> Presence:
-        return Presence(*self.words.named_entries("documents"), len(self.words.named()), self.n_rows)
+        words = self.words
+        return Presence(*words.named_entries("documents"), len(words.named()), self.n_rows, words.has_declared)
 
 
 def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:

@@ -15,7 +15,14 @@ from tallybayes import kernels
 from tallybayes.arrays.token_rules import Rules, pack_strings, unpack_strings
 from tallybayes.errors import Described, ParameterError
 
-__all__ = ["check_vocabulary", "longest_of", "normalised_vocabulary", "shortened", "vocabulary_lexicon"]
+__all__ = [
+    "check_vocabulary",
+    "longest_of",
+    "normalised_vocabulary",
+    "scored_tokens",
+    "shortened",
+    "vocabulary_lexicon",
+]
 
 _SEPARATOR = "|"
 _RESERVED = "|,="  # of the string form of a family: name:option=value,option=value
@@ -74,6 +81,12 @@ def longest_of(vocabulary: str, rules: Rules) -> int:
     """The number of words (or characters) of the longest token."""
     tokens = vocabulary.split(_SEPARATOR)
     return max(len(token) if rules.characters else token.count(" ") + 1 for token in tokens)
+
+
+def scored_tokens(vocabulary: str, n_words: int) -> tuple[str, ...]:
+    """The tokens of a vocabulary that have at most so many words (0: any number); none without a vocabulary."""
+    tokens = vocabulary.split(_SEPARATOR) if vocabulary else []
+    return tuple(token for token in tokens if not n_words or token.count(" ") < n_words)
 
 
 def shortened(vocabulary: str) -> str:

@@ -47,6 +47,7 @@ from tallybayes.families.tokens.fixed_vocabulary import (
     check_vocabulary,
     longest_of,
     normalised_vocabulary,
+    scored_tokens,
     shortened,
     vocabulary_lexicon,
 )
@@ -85,7 +86,7 @@ class Text(TokenFamily):
     min_count: tokens that occur less often contribute nothing.
     max_tokens: if there are more, the rarest are counted together (0: no limit).
     vocabulary: the only tokens that are counted: a list, or a text with "|" between them; the words of n-grams are
-    separated by blanks. If ngrams is not given, it is that of the longest token.
+    separated by blanks. They are the V outcomes, seen or not. If ngrams is not given, it is that of the longest token.
     buckets, key: tokens are hashed into this many buckets with a secret key (random if it is not given).
 
     >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
@@ -284,6 +285,10 @@ class Text(TokenFamily):
         """The vocabulary that was given; None if all tokens count."""
         return vocabulary_lexicon(str(self.vocabulary)) if self.vocabulary else None
 
+    def declared(self) -> tuple[str, ...]:
+        """The tokens of the vocabulary that was given, as far as they are scored: the outcomes of the multinomial."""
+        return scored_tokens(str(self.vocabulary), self.options.scored_ngrams)
+
     def stop_words(self) -> Any:
         """The words to be ignored, normalised as words of a text are; None if there are none."""
         if not self.stop.split():
@@ -404,6 +409,7 @@ class Text(TokenFamily):
             self.options,
             prior.k,
             prior.held,
+            declared=self.declared(),
             tokeniser=self,
         )
 

@@ -86,10 +86,9 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
 
         Multinomial coefficients are not part of it.
         """
-        result = np.zeros(len(tally.features))
+        result, columns = np.zeros(len(tally.features)), self.predictive(tally, prior).columns
         for j, (name, k) in enumerate(zip(tally.features, prior.k.tolist(), strict=True)):
-            words = tally.tokens[name]
-            words = words.up_to(self.options.scored_ngrams) if self.options.scored_ngrams else words
+            words = columns[name].words
             if self.options.variant == "presence":
                 klass, n = words.named_entries("documents")
                 result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)

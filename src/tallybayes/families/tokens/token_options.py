@@ -107,6 +107,8 @@ def balance(
     n_finite = n_keys - n_infinite
     if is_complement:
         totals = totals.sum() - totals
+        if factor is None and k > 0:  # tokens that were declared and never seen
+            logs = logs + words.n_unseen * round(np.log(k) * _LOGS)
     else:
         n_without = n_keys - np.bincount(klass, minlength=words.n_classes)
         logs = logs + n_without * (round(np.log(k) * _LOGS) if k > 0 else 0)

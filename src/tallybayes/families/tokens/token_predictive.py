@@ -19,6 +19,7 @@ from tallybayes.families.predictive import TokenAmounts, TokenEvidence
 from tallybayes.families.tokens.multinomial_coefficient import multinomial_coefficient
 from tallybayes.families.tokens.token_options import TokenOptions, TokenScales
 from tallybayes.families.tokens.token_weights import Slots, TokenWeights
+from tallybayes.formatting import several
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.token_spans import spans
 from tallybayes.tally import TokenTally
@@ -44,6 +45,7 @@ class TokenPredictive(Predictive):
     k: Floats  # (columns,)
     held: Mapping[str, TokenScales] | None = None  # what weights are multiplied with; None: derived from the sums
     columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
+    declared: tuple[str, ...] = ()  # tokens that exist, whether they have been seen or not
     lists_all: bool = False  # whether tables list every token, not only those that favour a class most
 
     def __post_init__(self) -> None:
@@ -51,7 +53,7 @@ class TokenPredictive(Predictive):
             if name not in self.columns:
                 rows = self.tally.n_rows(name).floats()
                 held = None if self.held is None else self.held[name]
-                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held)
+                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held, self.declared)
 
     def part(self, number: int) -> TokenPredictive:
         """One column."""
@@ -236,7 +238,7 @@ class TokenPredictive(Predictive):
         column = self.columns[self.features[number]]
         words, slots = column.words, np.arange(column.words.n_slots)
         n = words.rows(column.kind, slots)
-        if not column.k or not (known := n.any(axis=1)).any():
+        if not column.k or not (known := words.store.has(slots)).any():
             return 0.0
         if column.is_presence:
             return float(column.k * np.sum(column.log_presence(n[known])))
@@ -259,6 +261,8 @@ class TokenPredictive(Predictive):
             best_by_class = [self._in_order(name)] * self.n_classes
         else:
             best_by_class = [self._best(name, code) for code in range(self.n_classes)]
+            if not any(best_by_class):  # no token favours a class
+                best_by_class = [self._in_order(name)[:_SHOWN]] * self.n_classes
         shown = list(dict.fromkeys(slot for best in best_by_class for slot in best))
         if not shown:
             return []
@@ -330,7 +334,7 @@ class TextPredictive(TokenPredictive):
 
     def lexicon(self, feature: str) -> Any:
         """The lexicon of its vocabulary."""
-        return self.tally.lexicon(feature)
+        return self.columns[feature].words.index.lexicon
 
     def token_evidence(self, feature: str, column: Column, text: bytes | None = None) -> list[TokenEvidence]:
         """The same of a document, with the places of the tokens in its text, in order of first occurrence."""
@@ -364,8 +368,8 @@ class TextPredictive(TokenPredictive):
             return f"{words.n_keys:,} of {len(words.index):,} buckets in use"
         pooled = words.pooled("counts").sum()
         if not pooled:
-            return f"{words.n_keys:,} tokens"
-        return f"{words.n_keys - 1:,} tokens; {pooled:,.0f} occurrences of rarer ones are counted together"
+            return several(words.n_keys, "token")
+        return f"{several(words.n_keys - 1, 'token')}; {pooled:,.0f} occurrences of rarer ones are counted together"
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Texts: tokens with blanks between them, as many as texts seen had."""

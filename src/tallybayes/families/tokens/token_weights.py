@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +29,7 @@ from tallybayes.arrays.column import Bag, Key
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group
+from tallybayes.families.tokens.bag_scores import Absence, score_bags
 from tallybayes.families.tokens.token_options import (
     KIND_OF,
     TokenOptions,
@@ -39,7 +39,7 @@ from tallybayes.families.tokens.token_options import (
     multiply_totals,
 )
 from tallybayes.kernels.densities import laplace
-from tallybayes.tally import Vocabulary
+from tallybayes.tally import DeclaredTokens, Vocabulary
 
 __all__ = ["TokenWeights", "integer_amounts", "over_classes"]
 
@@ -62,44 +62,25 @@ def integer_amounts(bag: Bag) -> Integers32:
     return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Absence:
-    """What absent tokens contribute to the scores."""
+class TokenWeights:
+    """The weights of the tokens of one column, derived from its sums.
 
-    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
-    n_certain: Floats  # (classes,): how many tokens have probability 1
-    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
-
-
-def score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: Absence | None = None) -> Score:
-    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
-
-    `indices` are the rows of the table for the tokens of the bags.
+    n_rows: rows per class, (classes,). declared: tokens that exist, whether they have been seen or not.
     """
 
-    def score(out: Floats, start: int, stop: int) -> None:
-        here = None if bag.present is None else bag.present[start:stop]
-        if absence is not None:
-            out[start:stop][slice(None) if here is None else here] += absence.log_none
-        kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
-        if absence is not None and absence.certain is not None:
-            hits = np.zeros((stop - start, out.shape[1]))
-            ends, ones = bag.indptr[start : stop + 1], None if amounts is None else (amounts != 0).astype(np.float64)
-            kernels.active.add_bags(ends, indices, ones, absence.certain, hits, 0, stop - start)
-            lacking = hits < absence.n_certain
-            out[start:stop][lacking if here is None else lacking & here[:, None]] = -np.inf
-
-    return score
-
-
-class TokenWeights:
-    """The weights of the tokens of one column, derived from its sums. n_rows: rows per class, (classes,)."""
-
     def __init__(
-        self, words: Vocabulary, n_rows: Floats, options: TokenOptions, k: float, held: TokenScales | None = None
+        self,
+        words: Vocabulary,
+        n_rows: Floats,
+        options: TokenOptions,
+        k: float,
+        held: TokenScales | None = None,
+        declared: Sequence[str] = (),
     ) -> None:
         self.counted = words
         self.words = words.up_to(options.scored_ngrams) if options.scored_ngrams else words
+        if declared and k > 0:  # frequencies of what was never seen are 0 / 0
+            self.words = DeclaredTokens(self.words, declared)
         self.n_rows, self.options, self.k, self._held = n_rows, options, k, held
         self.is_presence = options.variant == "presence"
         self.kind = "documents" if self.is_presence else KIND_OF[options.tf]
@@ -161,7 +142,7 @@ class TokenWeights:
 
     def _weights(self, n: Floats, slots: Slots) -> Floats:
         """The weights of counts (tokens, classes)."""
-        known = n.any(axis=1, keepdims=True)
+        known = self.words.store.has(slots)[:, None]
         factor: Any = self.scales.factor
         if factor is not None:
             factor = np.concatenate([factor, [0.0]])[np.where(slots < len(factor), slots, -1)][:, None]
@@ -218,11 +199,10 @@ class TokenWeights:
 
     def _absence(self, slots: Slots) -> Absence:
         """What absent tokens contribute, for bags that have tokens of slots."""
-        log_none, n_certain = self._no_token
-        if not n_certain.any():
-            return Absence(log_none * self.weight, n_certain, None)
-        log_no = self.log_presence(self.words.rows("documents", slots))[1]
-        return Absence(log_none * self.weight, n_certain, np.isinf(log_no).astype(np.float64))
+        (log_none, n_certain), certain = self._no_token, None
+        if n_certain.any():
+            certain = np.isinf(self.log_presence(self.words.rows("documents", slots))[1]).astype(np.float64)
+        return Absence(log_none * self.weight, n_certain, certain)
 
     # Scores
 
@@ -284,7 +264,7 @@ class TokenWeights:
         words = self.words
         if words.index.lexicon is None or words.n_keys * _TIMES_FEWER >= words.n_slots:
             return np.arange(words.n_slots), None
-        used = np.flatnonzero(words.store.live)
+        used = words.slots_in_use()
         place = np.zeros(words.n_slots, np.int32)
         place[used] = np.arange(len(used))
         return used, place
@@ -323,7 +303,7 @@ class TokenWeights:
     def absence(self, slots: Slots) -> Floats:
         """Log P(absent | class) of tokens, (tokens, classes); 0 for those that are not scored."""
         n = self.words.rows(self.kind, slots)
-        scored = np.asarray(n.any(axis=1)) if self.options.min_count == 1 else self._often()[slots]
+        scored = self.words.store.has(slots) if self.options.min_count == 1 else self._often()[slots]
         return np.where(scored[:, None], self.log_presence(n)[1], 0.0)
 
     def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:

@@ -25,6 +25,7 @@ from tallybayes.columns.schema import Schema
 from tallybayes.doubts import collect_doubts
 from tallybayes.errors import TallyError
 from tallybayes.io.read import to_source
+from tallybayes.model.joint_columns import incomplete_row_notes
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
@@ -128,8 +129,9 @@ class HostedState:
         with collect_doubts() as found:
             counted = self._count(data, grows=sign > 0)
         labels = self.state.statistics.in_use() if sign > 0 else []
+        incomplete = incomplete_row_notes(counted.statistics) if sign > 0 else ()
         self._replace((add_rows if sign > 0 else subtract_rows)(self.state, counted))
-        notes = (*map(str, found), *change_notes(self.state.statistics, sign))
+        notes = (*map(str, found), *incomplete, *change_notes(self.state.statistics, sign))
         if sign > 0:
             notes += label_notes(labels, counted.class_rows, counted.rewritten)
         rows = counted.n_rows - counted.n_missing
@@ -171,7 +173,12 @@ class HostedState:
         """Whether rows may be learned together with others that have values of these types, which are updated."""
         if self._known is None:
             self._known = KnownValues(self.state)
-        return isinstance(rows, list) and self._known.may_join(rows, types)
+        return isinstance(rows, list) and not self._tells_incomplete and self._known.may_join(rows, types)
+
+    @property
+    def _tells_incomplete(self) -> bool:
+        """Whether the notes about rows depend on each of them: rows of a group of columns may lack some values."""
+        return any(tally.incomplete_rows_are for tally in self.state.statistics.blocks.values())
 
     # Details
 

@@ -154,7 +154,8 @@ SCHEMAS: dict[str, Any] = {
     "ModelFacts": object_schema(_FACTS, **_FACT_MEANINGS),
     "ModelList": object_schema("models:ModelFacts[]"),
     "ModelDetails": object_schema(
-        f"{_FACTS} decision:text|null calibration:text|null column_weights:object created:text|null events:integer",
+        f"{_FACTS} decision:text|null calibration:text|null class_prior:text|null priors:object base:object|null "
+        "column_weights:object created:text|null events:integer",
         **_FACT_MEANINGS,
         column_weights=object_schema("fitted_on:number"),
         events="Events in the log.",

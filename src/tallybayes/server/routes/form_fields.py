@@ -40,7 +40,8 @@ def form_fields(model: Model) -> dict[str, Any]:
     place = {name: number for number, name in enumerate(schema.columns)}  # in the data that it was fitted on
     columns = []
     for i, name in enumerate(sorted(schema.columns_in_use, key=lambda name: place.get(name, len(place)))):
-        field = _field(model, name, tables.get(name, []))
+        field, prior = _field(model, name, tables.get(name, [])), model.settings.prior_of(name)
+        field["prior"] = None if prior is None else str(prior)
         field["range"] = _range(schema, name, predictives[name]) if i < _RANGES and name in predictives else None
         field["picture"] = _picture(model, name, tables.get(name, [])) if i < _PICTURES else None
         columns.append(field)

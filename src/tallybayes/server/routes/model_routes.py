@@ -9,6 +9,7 @@ from typing import Any
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json
+from tallybayes.model.model_summary import given_facts
 from tallybayes.server.events.event_rows import JSON, MODEL
 from tallybayes.server.http.answer import Answer
 from tallybayes.server.http.call import Call
@@ -58,7 +59,8 @@ async def describe_model(call: Call) -> Answer:
     """Classes, rows per class (`class_counts` has the order of `classes`), version and settings."""
     live, settings = call.live, call.published.snapshot.state.settings
     weights, calibration, decision = settings.column_weights, settings.calibration, settings.decision
-    facts = _model_facts(call, live, call.published) | {
+    facts = _model_facts(call, live, call.published) | given_facts(call.published.snapshot.state)
+    facts |= {
         "decision": None if decision is None else str(decision),
         "calibration": None if calibration is None else str(calibration),
         "column_weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
