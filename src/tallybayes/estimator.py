@@ -27,6 +27,7 @@ from tallybayes.model.fit import fit
 from tallybayes.scoring.posterior import answer_codes
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
 from tallybayes.state.options import OPTIONS, FitOptions, check_names, with_options
+from tallybayes.tables.raw_values import is_missing
 from tallybayes.tuning.tune import LEAST_ROWS, tune
 
 __all__ = ["NaiveBayesClassifier"]
@@ -160,6 +161,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if self._form.kind == "texts" and self.families is None and self.schema is None:
             proposal = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: proposal.family if proposal.is_text else Text()}
+        if options.get("unlabelled") is not None:
+            options["unlabelled"] = self._read(options["unlabelled"])
         if is_tuned:
             options.pop("column_weights", None)
             y = np.asarray(labels.keys)[labels.codes]
@@ -176,7 +179,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(groups)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
-        """The classes in y, and y as codes."""
+        """The classes in y, and y as codes; with missing_labels="em" None, NaN and -1 are no labels."""
+        if self.missing_labels != "skip":
+            return self._labels_with_gaps(X, y)
         if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU"):
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -186,6 +191,21 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if n_rows != len(y):
             check_consistent_length(np.empty(n_rows), y)
         return find_classes(y)
+
+    def _labels_with_gaps(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
+        """The same where rows may have no label, as in scikit-learn's semi-supervised classifiers."""
+        values = np.asarray(y).ravel().tolist() if y is not None else [None] * len(X)
+        check_consistent_length(X if hasattr(X, "shape") else np.empty(X.n_rows), values)
+        is_known = np.array(
+            [not (is_missing(value) or (type(value) in (int, float) and value == -1)) for value in values]
+        )
+        known = [value for value, here in zip(values, is_known.tolist(), strict=True) if here]
+        if not known:
+            raise ValueError("y: expected labels for some rows; None, NaN and -1 mean that a row has none")
+        classes, labels = find_classes(column_or_1d(np.array(known)))
+        codes = np.full(len(values), -1, np.int32)
+        codes[is_known] = labels.codes
+        return classes, Labels(labels.keys, codes, labels.counts)
 
     def _read(self, X: Any) -> Any:
         """X for scoring, in the form that the estimator was fitted on."""

@@ -59,7 +59,7 @@ def fit(
             model = plan.empty_model()
         else:
             path = model_path(output, data)
-            model = fit_model(source, label, sample_weight=sample_weight, **options)
+            model = fit_model(source, label, sample_weight=sample_weight, progress=_show_step(step), **options)
             if not model.classes:
                 if sample_weight is not None and not model.skipped:
                     raise DataError("rows with a weight above 0", got=NONE, column=sample_weight)
@@ -83,6 +83,11 @@ def fit(
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     facts = report(model, source, path) | {"doubts": doubts.to_list()}
     print_result(facts if json else _for_people(facts))
+
+
+def _show_step(step: Any) -> Any:
+    """What shows the steps in which unlabelled rows are divided, in the bar that shows the rows that are read."""
+    return None if step is None else lambda name, share: step(0, share, 0, name)
 
 
 def _doubt_head(head: Table, plan: Plan) -> None:
@@ -129,6 +134,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
             | ({"input": True} if spec.family is None and spec.name in inputs else {})
             for spec in schema.columns.values()
         ],
+        "unlabelled": None if model.unlabelled is None else model.unlabelled.to_dict(),
         "column_weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),
     } | ({} if schema.group is None else {"group": schema.group})
@@ -148,6 +154,9 @@ def _for_people(facts: dict[str, Any]) -> str:
         whole = f", whole groups of {facts['group']} at a time" if "group" in facts else ""
         rows = f"{number(facts['column_weights'], 12)} different rows"
         parts.append(f"column weights fitted on held-out rows ({rows}{whole})")
+    if (unlabelled := facts["unlabelled"]) is not None:
+        n, counts_as = len(unlabelled["objective"]) + 1, number(unlabelled["weight"], 4)
+        parts.append(f"divided {rows_of(unlabelled['rows'])} without a label in {n} rounds, each counts {counts_as}")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

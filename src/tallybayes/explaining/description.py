@@ -227,13 +227,15 @@ def _strengths(state: ModelState, scorer: Scorer, names: Collection[str]) -> dic
 
 
 def _rows_of_class(state: ModelState, label: Any) -> dict[str, float]:
-    """The rows of a class, and those of the base beneath them."""
+    """The rows of a class, and those that lie beneath them."""
     if state.given is not None:
         return {}
     rows = {"rows": state.class_counts.get(label, 0)}
-    if state.base is None:
-        return rows
-    return rows | {"rows of the base": round(float(state.class_rows[state.classes.index(label)]) - rows["rows"], 6)}
+    for name, part in (("rows of the base", state.base), ("unlabelled rows", state.unlabelled)):
+        if part is not None:
+            beneath = part.statistics.aligned([label]).class_rows.floats()
+            rows[name] = round(float(beneath[0]), 6)
+    return rows
 
 
 def _prior_in_words(state: ModelState, name: str) -> str:

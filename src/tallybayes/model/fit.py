@@ -142,7 +142,7 @@ def _fit_source(
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))
     if unlabelled is not None:
-        model = unlabelled.divide(model, source, label, plan.counting.weight)
+        model = unlabelled.divide(model, source, plan)
         model = with_text_selection(model, now=True)
         change = replace(change, skipped=model.skipped)
     return finish_fit(model, plan, sample, change, source)

@@ -31,6 +31,7 @@ from tallybayes.state.decision import Decision
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.prior_values import check_labels
 from tallybayes.state.settings import Settings
+from tallybayes.state.unlabelled_sums import UnlabelledSums
 from tallybayes.storage.model_file import write_state
 from tallybayes.typing import LabelLike, RowLike, TableLike, WeightLike
 
@@ -84,6 +85,11 @@ class Model(GenerativeModel, ResultView):
     def skipped(self) -> int:
         """The number of rows without a label that were met while learning."""
         return self._current.snapshot.state.skipped
+
+    @property
+    def unlabelled(self) -> UnlabelledSums | None:
+        """What unlabelled rows have added to the model: how many, how much each counts, the objective of each round."""
+        return self._current.snapshot.state.unlabelled
 
     @property
     def class_counts(self) -> dict[Any, float]:

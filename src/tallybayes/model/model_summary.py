@@ -110,6 +110,8 @@ def setting_rows(state: ModelState) -> list[list[str]]:
     if state.base is not None:
         n = float(state.base.statistics.class_rows.floats().sum()) / state.base.strength
         fitted["base"] = ("base", f"{rows_of(n)} of another model, each as {number(state.base.strength)} rows")
+    if (unlabelled := state.unlabelled) is not None:
+        fitted["unlabelled rows"] = ("unlabelled_rows", str(unlabelled))
     fitted |= {
         "column weights": ("column_weights", _weights(settings.column_weights)),
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
@@ -130,6 +132,7 @@ def given_facts(state: ModelState) -> dict[str, Any]:
         "class_prior": None if state.given is not None else prior,
         "priors": {name: str(one) for name, one in (state.settings.column_priors or {}).items()},
         "base": None if base is None else {"rows": rows, "strength": base.strength},
+        "unlabelled": None if state.unlabelled is None else state.unlabelled.to_dict(),
     }
 
 

@@ -25,13 +25,14 @@ from tallybayes.columns.batch import (
     names_to_find,
     with_parts,
 )
-from tallybayes.columns.label import Labels
+from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.readers.reader import Purpose
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import doubt
-from tallybayes.errors import DataError, Described, ParameterError, UnsupportedError
+from tallybayes.errors import DataError, Described, ParameterError, UnsupportedError, shorten
 from tallybayes.formatting import number, rows_of
 from tallybayes.io.read import to_source
+from tallybayes.model.fit_plan import Plan
 from tallybayes.model.model import Model
 from tallybayes.model.update import with_text_selected
 from tallybayes.state.model_state import ModelState
@@ -45,6 +46,7 @@ from tallybayes.unlabelled.round_columns import RoundColumns
 from tallybayes.unlabelled.rounds import Division, EncodedRows, run_rounds
 from tallybayes.unlabelled.row_weight import SampledForms, WeightTrial, choose_weight
 from tallybayes.unlabelled.soft_counts import count_shares, round_weight
+from tallybayes.weights.weight_selection import LEAST_ROWS
 
 __all__ = ["UnlabelledRows"]
 
@@ -82,7 +84,7 @@ class UnlabelledRows:
                 hint = "give a table in memory, or write the rows to a file and give its path"
                 raise UnsupportedError("rows that can be read again in every round", got="a stream", hint=hint)
 
-    def divide(self, model: Model, source: Source, label: Any, weight: Any) -> Model:
+    def divide(self, model: Model, source: Source, plan: Plan) -> Model:
         """The model with the unlabelled rows divided among its classes; source: of the labelled rows."""
         state = model.snapshot().state
         if state.base is not None:
@@ -90,7 +92,8 @@ class UnlabelledRows:
         if len(state.classes) < 2:
             hint = "unlabelled rows can only be divided among classes that have labelled rows"
             raise DataError("labelled rows of at least two classes", got=state.classes, hint=hint)
-        return _Dividing(self, model, source, label, weight).run()
+        counting, is_weighted = plan.counting, isinstance(plan.weights, str)
+        return _Dividing(self, model, source, counting.label, counting.weight, is_weighted).run()
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +105,14 @@ class _Dividing:
     source: Source
     label: Any
     weight: Any
+    is_weighted: bool  # whether column weights are fitted afterwards, if there are enough rows
     _kept: list[EncodedRows] = field(default_factory=list)  # all rows in the forms of the rounds, if they are in memory
 
     def run(self) -> Model:
         """The model with the unlabelled rows, or as it was if they are not used."""
         self.rows.progress("reading unlabelled rows", 0.0)
+        if self.rows.table is not None:
+            self._check_table(self.rows.table)
         survey = _Survey(self.state.schema, self.classes)
         for table, batch in self._read_all():
             rows = self._encode(table, batch)
@@ -141,6 +147,17 @@ class _Dividing:
                 schema.columns[name] = replace(schema.columns[name], family=joined, reason=reason)
         return replace(self.state, schema=schema)
 
+    def _check_table(self, table: Source) -> None:
+        """Raise an error if unlabelled rows have none of the columns; say so if they have labels."""
+        schema, head = self.state.schema, table.head()
+        columns = head.with_names(schema.columns).columns
+        if head.n_rows and schema.families and not set(schema.columns_in_use) & columns.keys():
+            raise DataError("a table that shares columns with the data", got=list(columns), hint=_columns_hint(schema))
+        if isinstance(self.label, str) and self.label in columns:
+            n = len(encode_labels(self.label, columns[self.label]).keys)
+            if n:
+                doubt("unlabelled rows", "the unlabelled rows have labels, which are not used", column=self.label)
+
     @property
     def state(self) -> ModelState:
         """The state of the model after its labelled rows."""
@@ -155,7 +172,9 @@ class _Dividing:
     def columns(self) -> RoundColumns:
         """The forms of the columns in the rounds."""
         plain = self.state.plain()
-        return RoundColumns.of(plain.schema, plain.settings, (batch.columns for _, batch in self._read_all()))
+        return RoundColumns.of(
+            plain.schema, plain.settings, ((batch.columns, batch.weights) for _, batch in self._read_all())
+        )
 
     def _step(self, number: int, objective: float | None) -> None:
         known = "" if objective is None else f", objective {objective:,.1f}"
@@ -174,6 +193,7 @@ class _Dividing:
             labelled_rows,
             unlabelled_rows,
             survey.n_unlabelled / unlabelled_rows.rows.total_weight,
+            self.is_weighted and sum(self.state.class_counts.values()) >= LEAST_ROWS,
         )
         choice = choose_weight(trial, partial(self.rows.progress, "weight of unlabelled rows"))
         if choice is None:
@@ -270,6 +290,10 @@ class _Dividing:
             find_groups(table, schema.group),
         )
         return (table, batch) if is_used.all() else _take(table, batch, np.flatnonzero(is_used))
+
+
+def _columns_hint(schema: Schema) -> str:
+    return f"the columns are {shorten(schema.columns_in_use, 200)}"
 
 
 def _take(table: Table, batch: Batch, rows: Any) -> tuple[Table, Batch]:

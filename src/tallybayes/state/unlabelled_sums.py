@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
+from tallybayes.formatting import number, rows_of
 from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["UnlabelledSums"]
@@ -27,6 +29,15 @@ class UnlabelledSums:
     def only(self, names: Collection[str]) -> UnlabelledSums:
         """The sums of some columns."""
         return replace(self, statistics=self.statistics.only(names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known about the rows, as plain values."""
+        facts = {"rows": self.rows, "weight": self.weight, "labelled_rows": self.labelled_rows}
+        return facts | {"objective": list(self.objective)}
+
+    def __str__(self) -> str:
+        rounds = f"in {len(self.objective) + 1} rounds"
+        return f"{rows_of(self.rows)} divided {rounds}, each counts as {number(self.weight, 4)} rows"
 
     def same(self, other: UnlabelledSums | None) -> bool:
         """Whether the sums are equal; how they came about does not matter."""

@@ -113,8 +113,7 @@ def _facts_of(part: BaseSums | UnlabelledSums) -> dict[str, Any]:
     """The facts about sums that lie beneath those of a model."""
     if isinstance(part, BaseSums):
         return {"strength": part.strength}
-    facts = {"rows": part.rows, "weight": part.weight, "labelled_rows": part.labelled_rows}
-    return facts | {"objective": list(part.objective)}
+    return part.to_dict()
 
 
 def _read_base(tensors: Tensors, content: Any, schema: Schema) -> BaseSums:

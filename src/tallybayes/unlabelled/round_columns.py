@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32
+from tallybayes.arrays.array_types import Codes32, Weights
 from tallybayes.arrays.column import Codes, Column, Reals
 from tallybayes.columns.batch import encode_columns
 from tallybayes.columns.column_spec import ColumnSpec
@@ -50,11 +50,13 @@ class RoundColumns:
     other_tokens: frozenset[str] = frozenset()  # columns of text of which fewer tokens are counted than by the model
 
     @classmethod
-    def of(cls, schema: Schema, settings: Settings, columns: Iterable[Mapping[str, Column]]) -> RoundColumns:
-        """The forms for a schema; columns: of all rows, batch by batch, read once if there are numbers to cut."""
+    def of(
+        cls, schema: Schema, settings: Settings, batches: Iterable[tuple[Mapping[str, Column], Weights]]
+    ) -> RoundColumns:
+        """The forms for a schema; batches: columns and weights of all rows, read once if there are numbers to cut."""
         forms = {name: family.em_form for name, family in schema.families.items()}
         names = [name for name, form in forms.items() if form is None]
-        edges = _equal_edges(names, columns) if names else {}
+        edges = _equal_edges(names, batches) if names else {}
         cuts = {name: CellInput(name, edges=edges[name]) for name in names}
         specs = {
             name: schema.columns[name].with_family(form) if form is not None else ColumnSpec(name, Categorical(), "")
@@ -108,15 +110,17 @@ def _smoothing(settings: Settings, name: str, family: Family | None) -> Any:
     return _K if given == "auto" and needs_k else given
 
 
-def _equal_edges(names: Sequence[str], batches: Iterable[Mapping[str, Column]]) -> dict[str, tuple[float, ...]]:
+def _equal_edges(
+    names: Sequence[str], batches: Iterable[tuple[Mapping[str, Column], Weights]]
+) -> dict[str, tuple[float, ...]]:
     """Edges between cells with about as many rows each, by the exact counts of all rows on the grid of histograms."""
     family, features = Histogram(), tuple(sorted(names))
     total = Grid.empty(features, 1)
-    for columns in batches:
+    for columns, weights in batches:
         for name, column in columns.items():
             if name in names and isinstance(column, Reals):
                 codes = np.zeros(len(column), np.int32)
-                total.prepare(family.observe((name,), [column], codes, 1, None), 1)()
+                total.prepare(family.observe((name,), [column], codes, 1, weights), 1)()
     return {name: _edges(total.only((name,))) for name in features}
 
 

@@ -2,7 +2,8 @@
 
 Labelled rows are dealt to folds. Without a fold, the unlabelled rows are divided again, at each weight that is tried;
 the rows of the fold are scored by the model of the rest with them, and by the model without them. The loss is that at
-the best temperature, because naive Bayes is too sure of itself, more so with more rows. Rows are sampled by the hashes
+the best temperature if column weights are fitted afterwards, because naive Bayes is too sure of itself, more so with
+more rows; without column weights it is the loss as it is. Rows are sampled by the hashes
 of their values, so that neither their order nor batches matter (`state/row_sample.py`); a sampled unlabelled row stands
 for several, and counts as much. Near copies of a text are in one fold.
 """
@@ -19,6 +20,7 @@ from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
 from tallybayes.families.temperature import temper_scores
+from tallybayes.scoring.posterior import normalise_log_scores
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_hash import Hashes
@@ -67,7 +69,8 @@ class WeightTrial:
     """What is needed to try a weight: the model without unlabelled rows, and how rows are divided.
 
     supervised: the model of the labelled rows; joined: the same sums, as they are scored with unlabelled rows;
-    labelled: their sums in the forms of the rounds; share: how many unlabelled rows each sampled one stands for.
+    labelled: their sums in the forms of the rounds; share: how many unlabelled rows each sampled one stands for;
+    is_tempered: whether column weights will be fitted, so that losses are those at the best temperature.
     """
 
     columns: RoundColumns
@@ -77,6 +80,7 @@ class WeightTrial:
     labelled_rows: SampledForms
     unlabelled_rows: SampledForms
     share: float
+    is_tempered: bool
 
     @property
     def classes(self) -> list[Any]:
@@ -122,12 +126,14 @@ def choose_weight(trial: WeightTrial, step: Callable[[float], None] | None = Non
             if step is not None:
                 step((fold * len(evidence) + number + 1) / (_FOLDS * len(evidence)))
     weights = np.ones(len(rows.rows)) if rows.rows.weights is None else rows.rows.weights
-    losses = {
-        weight: float(
-            np.average(temper_scores(log_prior[weight], scores, rows.rows.codes, weights).losses, weights=weights)
-        )
-        for weight, scores in evidence.items()
-    }
+    losses = {}
+    for weight, scores in evidence.items():
+        if trial.is_tempered:
+            of_rows = temper_scores(log_prior[weight], scores, rows.rows.codes, weights).losses
+        else:
+            log_proba = normalise_log_scores(log_prior[weight] + scores)
+            of_rows = -log_proba[np.arange(len(log_proba)), rows.rows.codes]
+        losses[weight] = float(np.average(of_rows, weights=weights))
     return WeightChoice(min(losses, key=lambda weight: (losses[weight], weight)), losses)
 
 
