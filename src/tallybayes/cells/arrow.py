@@ -29,6 +29,7 @@ __all__ = [
     "to_numpy",
     "valid_rows",
     "wide_texts",
+    "without_views",
     "word_counts",
 ]
 
@@ -102,6 +103,38 @@ def combine_chunks(array: Any) -> Any:
 def is_text_type(kind: Any) -> bool:
     """Whether an Arrow type is one of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def without_views(array: Any) -> Any:
+    """An array whose texts and bytes are no views, within lists and structures too: most of Arrow cannot use views.
+
+    >>> without_views(pa.array(["a", None], pa.string_view())).type, without_views(pa.array([1])).type
+    (DataType(large_string), DataType(int64))
+    """
+    plain = _plain_type(array.type)
+    return array if plain == array.type else array.cast(plain)
+
+
+def _plain_type(kind: Any) -> Any:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    if pa.types.is_struct(kind):
+        return pa.struct(list(map(_plain_field, kind)))
+    return kind
+
+
+def _plain_field(field: Any) -> Any:
+    return field.with_type(_plain_type(field.type))
 
 
 def text_buffers(array: Any) -> tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]:
