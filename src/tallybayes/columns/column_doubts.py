@@ -24,7 +24,7 @@ from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_code, named_as_identifier
 from tallybayes.columns.label_spec import label_column
-from tallybayes.doubts import as_family, doubt, tell_doubts
+from tallybayes.doubts import as_family, doubt, ignored, tell_doubts
 from tallybayes.errors import shorten
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed, shown
@@ -58,13 +58,18 @@ _FIRST = 10
 _LEAST_DATES = 5  # different values
 _FIRST_DATE, _LAST_DATE = 19000101, 21001231
 _ONLY = 'missing_only=[""] (--missing-only "") reads all such words as values; a word in place of "" stays missing'
-_USES = {
+_USES = {  # columns that are not used, and the family that uses them, or what else to do with one of them
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
     Status.SAME_DATE: ("dates and times whose parts are all the same, excluded", "categorical"),
     Status.NESTED: ("nested values, excluded", None),
+    Status.REAL_LISTS: ("lists of real numbers, excluded", None),
     Status.NO_FAMILY: ("values of a type that no family takes, excluded", None),
 }
+_DIVIDED = (
+    "give each number a column: in pandas frame.drop(columns={name!r}).join(pd.DataFrame(frame[{name!r}].tolist(), "
+    'index=frame.index).add_prefix("{name}_")), in SQL SELECT * EXCLUDE ("{name}"), "{name}"[1] AS "{name}_1", ...'
+)
 
 
 def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> MissingWords | None:
@@ -193,6 +198,10 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
     for status, names in excluded.items():
         text, family = _USES[status]
         hint = None if family is None else f"{as_family(names[0], family)} uses {'it' if len(names) == 1 else 'one'}"
+        if status in (Status.NESTED, Status.NO_FAMILY):
+            hint = f"{ignored(names[0])} leaves it out"
+        elif status is Status.REAL_LISTS:
+            hint = _DIVIDED.format(name=names[0])
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
 
 
