@@ -39,6 +39,7 @@ __all__ = [
     "parse_date",
     "short_year",
     "show_day",
+    "tells_order",
 ]
 
 DATE_PARTS = ("elapsed", "year", "month", "weekday", "hour")
@@ -268,6 +269,19 @@ def begins_with_day_or_month(cells: Any) -> Any:
     [True, False, False, True, None]
     """
     return pc.match_substring_regex(cells, r"^\s*\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})(\D|$)")
+
+
+def tells_order(cells: Any, *, day_first: bool) -> Any:
+    """Which cells of text are dates with slashes or hyphens that can only begin with the day, or only with the month.
+
+    >>> import pyarrow as pa
+    >>> tells_order(pa.array(["13/01/2024", "01/13/2024", "01/02/2024", None]), day_first=True).to_pylist()
+    [True, False, False, False]
+    """
+    day, month = r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
+    first, second = (day, month) if day_first else (month, day)
+    found = pc.match_substring_regex(cells, rf"^\s*{first}[-/]{second}[-/](\d{{4}}|\d{{2}})(\D|$)")
+    return pc.and_(found, pc.is_valid(cells)) if not cells.null_count else pc.if_else(pc.is_valid(cells), found, False)
 
 
 def short_year(text: str) -> int | None:
