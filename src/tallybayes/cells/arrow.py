@@ -1,7 +1,7 @@
 """Arrow arrays as NumPy arrays and lists, and back, by their buffers.
 
-pyarrow's own `to_numpy` and `array` import pandas where it is installed, which would delay every command by a fifth of
-a second.
+pyarrow's own `to_numpy`, `array`, `scalar` and `fill_null` import pandas where it is installed, and so do its functions
+of a value of Python, which would delay every command by a fifth of a second.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ __all__ = [
     "doubles",
     "integers",
     "is_text_type",
+    "is_true",
     "pc",
     "strings",
     "text_buffers",
+    "text_scalar",
     "texts_at",
     "to_list",
     "to_numpy",
@@ -224,6 +226,24 @@ def strings(values: Sequence[str | None]) -> Any:
     bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     buffers = [bits, pa.py_buffer(bounds), pa.py_buffer(content)]
     return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+
+
+def text_scalar(text: str, kind: Any) -> Any:
+    """A text as a scalar of an Arrow type.
+
+    >>> text_scalar("a", pa.string())
+    <pyarrow.StringScalar: 'a'>
+    """
+    return strings([text]).cast(kind)[0]
+
+
+def is_true(flags: Any) -> Any:
+    """Booleans, false where they are null.
+
+    >>> is_true(pa.array([True, None, False])).to_pylist()
+    [True, False, False]
+    """
+    return pc.and_kleene(flags, pc.is_valid(flags))
 
 
 def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:

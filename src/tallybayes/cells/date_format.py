@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from tallybayes.cells.arrow import pc
+from tallybayes.cells.arrow import is_true, pc
 from tallybayes.cells.century import POSIX, full_year
 from tallybayes.errors import ParameterError
 
@@ -281,7 +281,7 @@ def tells_order(cells: Any, *, day_first: bool) -> Any:
     day, month = r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
     first, second = (day, month) if day_first else (month, day)
     found = pc.match_substring_regex(cells, rf"^\s*{first}[-/]{second}[-/](\d{{4}}|\d{{2}})(\D|$)")
-    return pc.and_(found, pc.is_valid(cells)) if not cells.null_count else pc.if_else(pc.is_valid(cells), found, False)
+    return is_true(found)
 
 
 def short_year(text: str) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.array_types import Integers
-from tallybayes.cells.arrow import combine_chunks, integers, is_text_type, pc, text_buffers, to_numpy
+from tallybayes.cells.arrow import combine_chunks, integers, is_text_type, is_true, pc, text_buffers, to_numpy
 from tallybayes.cells.date_format import begins_with_day_or_month, order_of, tells_order
 from tallybayes.columns.column_spec import Origin
 from tallybayes.columns.date_inference import check_order, date_texts, order_doubt
@@ -117,7 +117,7 @@ def _first_open_date(raw: Raw) -> int | None:
         return None
     rows = _with_early_separator(cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells)
     likely = cells.take(integers(rows))
-    places = np.flatnonzero(to_numpy(pc.fill_null(begins_with_day_or_month(likely), False)))
+    places = np.flatnonzero(to_numpy(is_true(begins_with_day_or_month(likely))))
     is_open: dict[str, bool] = {}  # 03/03/2024 is not
     for place in places.tolist():
         text = likely[place].as_py()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import pc
 from tallybayes.cells.date_format import begins_with_day_or_month, tells_order
-from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import OpenDateError, UnexpectedCellError

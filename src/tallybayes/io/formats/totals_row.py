@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cells.arrow import as_doubles, combine_chunks, pc, strings, to_numpy
-from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.doubts import Doubt
 
 __all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_at_end", "totals_doubt"]
