@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,9 @@ from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_code, named_as_identifier
 from tallybayes.columns.label_spec import label_column
+from tallybayes.columns.schema import Schema
 from tallybayes.doubts import as_family, doubt, ignored, tell_doubts
-from tallybayes.errors import shorten
+from tallybayes.errors import did_you_mean, shorten
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed, shown
 from tallybayes.tables.raw_values import is_missing, is_number
@@ -33,6 +34,7 @@ from tallybayes.tables.source import BadRows
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
+    "doubt_absent_columns",
     "doubt_bad_rows",
     "doubt_exclusions",
     "doubt_labels",
@@ -163,6 +165,17 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
         return
     shown = ", ".join(f"{word!r} ({n:,})" for word, n in list(words.items())[:_LISTED])
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
+
+
+def doubt_absent_columns(names: Collection[str], schema: Schema) -> None:
+    """Say which columns of a model some data does not have; names: those of the data, paths into objects too."""
+    absent = [name for name in schema.columns_in_use if name not in names]
+    if absent:
+        text = f"columns of the model that are not in the data, treated as missing: {listed(absent, _LISTED)}"
+        others = [name for name in names if name not in schema.columns and name != schema.label]
+        near = (f"{name!r}: {meant}" for name in absent if (meant := did_you_mean(name, others)))
+        hint = next(near, did_you_mean(absent[0], others, "other columns") or "check the names of the columns")
+        doubt("file", text, hint=hint)
 
 
 def doubt_bad_rows(bad: BadRows | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, names_to_find, read_batch, with_parts
-from tallybayes.columns.column_doubts import doubt_numbers
+from tallybayes.columns.column_doubts import doubt_absent_columns, doubt_numbers
 from tallybayes.columns.column_spec import Origin
 from tallybayes.columns.date_inference import check_later_files, check_order
 from tallybayes.columns.inference import with_readings
@@ -51,7 +51,10 @@ class RowCounter:
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
         if self._plan.labels:  # of a model that has learned rows; a fit decides by these rows themselves
-            check_order(source.head().with_names(self.rows.schema.columns), self.rows.schema)
+            head = source.head().with_names(self.rows.schema.columns)
+            check_order(head, self.rows.schema)
+            if head.is_from_file and self._plan.learns:  # a part of a row is usual among dicts
+                doubt_absent_columns(head.columns, self._plan.schema)
         is_fit = not self._plan.labels
         dates = LaterDates(source.head(), self.rows.schema, source.may_begin_again) if is_fit else None
         for batch in check_later_files(source.batches(columns), self.rows.schema):
