@@ -262,6 +262,16 @@ def test_a_word_with_a_space_is_quoted_in_a_hint():
     assert doubt.hint.startswith("missing=['12 m'] (--missing '12 m') treats it as missing")
 
 
+@pytest.mark.parametrize("cells", ["3\n3 kg\n4", "3 kg\n4 kg\n5 kg"])
+def test_a_unit_that_the_model_does_not_have_is_said(cells):
+    model = tb.fit({"x": [i % 7 for i in range(60)], "y": ["a", "b"] * 30}, label="y", column_weights=None)
+    with pytest.warns(DataWarning) as said:
+        model.predict(csv_file(f"x\n{cells}\n"))
+    assert [str(one.message).partition("\n")[0] for one in said] == [
+        "column 'x': the unit kg was dropped: the numbers of the model have none"
+    ]
+
+
 def test_points_and_commas_that_could_both_be_thousands_are_said():
     cells = pa.array([f"{1 + i % 9}{'.,'[i % 2]}{100 + i * 7 % 900}" for i in range(600)])
     (one,) = detect_numbers({"a": cells})["a"].doubts

@@ -84,6 +84,15 @@ class NumberReading:
         return "; ".join(parts)
 
     @property
+    def doubts_of_model(self) -> tuple[Doubt, ...]:
+        """The doubts where a model wants plain numbers, without a unit."""
+        if not self.format.unit:
+            return self.doubts
+        unit = f"the unit {self.format.unit} was dropped: the numbers of the model have none"
+        others = (one for one in self.doubts if one.kind != "odd cells")
+        return (*others, Doubt("odd cells", unit, hint="check that they are in the same unit"))
+
+    @property
     def frequent_words(self) -> tuple[str, ...]:
         """The words among numbers that are information: in more than a few cells, and not odd ones."""
         words = (word for word, n in self.words.items() if is_frequent(word, n, self.n_cells))

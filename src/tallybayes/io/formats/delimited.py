@@ -263,7 +263,7 @@ class Delimited(DuckDBFormat):
             return None
         found = reading.needed_format
         if found is not None and self.unread_numbers is not None:
-            self.unread_numbers.tell_once(replace(one, column=name) for one in reading.doubts)
+            self.unread_numbers.tell_once(replace(one, column=name) for one in reading.doubts_of_model)
         return None if found is None else replace(found, words=())
 
     def _without_words(self, name: str, column: Any) -> Any:
