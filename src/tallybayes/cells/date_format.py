@@ -32,6 +32,7 @@ __all__ = [
     "DateOrder",
     "Moment",
     "begins_with_day_or_month",
+    "has_offset",
     "is_date",
     "is_month",
     "is_season",
@@ -282,6 +283,15 @@ def tells_order(cells: Any, *, day_first: bool) -> Any:
     first, second = (day, month) if day_first else (month, day)
     found = pc.match_substring_regex(cells, rf"^\s*{first}[-/]{second}[-/](\d{{4}}|\d{{2}})(\D|$)")
     return is_true(found)
+
+
+def has_offset(text: str) -> bool:
+    """Whether a text ends as a time with an offset from UTC does.
+
+    >>> has_offset("2024-01-01T10:00Z"), has_offset("2024-01-01 10:00+02:00"), has_offset("2024-01-01 10:00")
+    (True, True, False)
+    """
+    return re.search(r":\d{2}(?:[.,]\d+)?\s*(?:z|utc|gmt|[+-]\d{2}:?(?:\d{2})?)\s*$", text, re.IGNORECASE) is not None
 
 
 def short_year(text: str) -> int | None:

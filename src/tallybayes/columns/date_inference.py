@@ -19,6 +19,7 @@ from tallybayes.cells.date_format import (
     DAY,
     DateFormat,
     DateOrder,
+    has_offset,
     is_date,
     is_month,
     is_season,
@@ -176,6 +177,7 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
     if form.epoch is not None:
         return form
     texts = date_texts(raw)
+    _doubt_offsets(name, texts, form)
     form = form if form.years_from is not None else _with_century(name, form, texts)
     if (order := order_of(texts)) is None:
         return form
@@ -256,6 +258,18 @@ def _span(texts: Iterable[str], form: DateFormat) -> int:
     """The days between the first and the last of some dates."""
     days = [moment.micros // DAY for text in texts if (moment := parse_cell(text, form)) is not None]
     return max(days) - min(days)
+
+
+def _doubt_offsets(name: str, texts: Iterable[str], form: DateFormat) -> None:
+    """Say it if some times have an offset from UTC and others do not, unless the clock of these was given."""
+    times = [text for text in texts if ":" in text]
+    with_offset = [text for text in times if has_offset(text)]
+    if form.zone is not None or not with_offset or len(with_offset) == len(times):
+        return
+    without = next(text for text in times if not has_offset(text))
+    text = f"some times have an offset from UTC ({with_offset[0]!r}) and others have none ({without!r}): these are read"
+    hint = f"{as_family(name, 'date:zone=Europe/Berlin')} names their clock, zone=UTC too; or write all in one way"
+    doubt("dates", f"{text} as UTC", column=name, hint=hint)
 
 
 def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> DateFormat:

@@ -93,7 +93,7 @@ class Delimited(DuckDBFormat):
             return None
         form = type(self)(file, replace(options, quote="none"))
         text = f"quotes are read as signs like any other, because of line {error.line}: {shorten(error.got)}"
-        hint = "quote='\"' (--quote '\"') takes them for quotes around cells"
+        hint = "quote='none' (--quote none) reads them so; if they are quotes around cells, mend this line"
         form.doubts = (Doubt("file", text, hint=hint), *form.doubts)
         return form
 
