@@ -19,7 +19,7 @@ import pyarrow as pa
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, word_counts
 from tallybayes.cells.date_format import parse_date
-from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
+from tallybayes.cells.missing_words import NONE, SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_code, named_as_identifier
@@ -80,9 +80,13 @@ def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> Mi
     table: the first rows of a file of text; words: those that were given.
     """
     values, label = {}, label_column(label, table.columns)[0]
-    for name, counts in table.missing_words.items():
-        column = table.columns[name]
-        if is_text_type(column.type) and not counts.keys().isdisjoint(SIGNS):  # signs among numbers are no values
+    texts = {name for name in table.missing_words if is_text_type(table.columns[name].type)}
+    among_numbers = {word for name, counts in table.missing_words.items() if name not in texts for word in counts}
+    for name in (name for name in table.missing_words if name in texts):  # signs among numbers are no values
+        counts = {word: n for word, n in table.missing_words[name].items() if word in SIGNS or _is_none(word)}
+        counts = {word: n for word, n in counts.items() if not (_is_none(word) and word in among_numbers)}
+        if counts:
+            column = table.columns[name]
             others = word_counts(combine_chunks(column))
             if found := words_that_are_values(counts, others, are_labels=name == label):
                 values[name] = found
@@ -90,6 +94,10 @@ def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> Mi
         return words
     given = words or MissingWords()
     return MissingWords(given.words, given.only, tuple(values.items()))
+
+
+def _is_none(word: str) -> bool:
+    return word.lower() == NONE
 
 
 def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterable[str], label: str | None) -> None:
@@ -111,7 +119,7 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
-            is_none = word.lower() == "none"
+            is_none = _is_none(word)
             if n < _SEVERAL * table.n_rows or (n < _LEAST_SIGNS and not (is_none and n >= _FREQUENT * table.n_rows)):
                 continue
             if is_none or word in SIGNS[:-1]:
