@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -175,9 +175,13 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
 
 
-def doubt_absent_columns(names: Collection[str], schema: Schema) -> None:
-    """Say which columns of a model some data does not have; names: those of the data, paths into objects too."""
-    absent = [name for name in schema.columns_in_use if name not in names]
+def doubt_absent_columns(head: Table, schema: Schema) -> None:
+    """Say which columns of a model some data does not have; mails and texts may lack any.
+
+    head: its first rows, with the names that the model looks up.
+    """
+    names = head.columns
+    absent = [name for name in schema.columns_in_use if name not in names and not head.holds_documents]
     if absent:
         text = f"columns of the model that are not in the data, treated as missing: {listed(absent, _LISTED)}"
         others = [name for name in names if name not in schema.columns and name != schema.label]

@@ -110,7 +110,7 @@ def doubt_columns(snapshot: Snapshot, source: Source) -> None:
     """Say which columns of a model some data to evaluate it on does not have."""
     schema = snapshot.state.schema
     source.look_for(schema.columns)
-    doubt_absent_columns(source.head().with_names(names_to_find(schema)).columns, schema)
+    doubt_absent_columns(source.head().with_names(names_to_find(schema)), schema)
 
 
 def no_label_words(snapshot: Snapshot, source: Source, label: Any) -> Mapping[str, int]:

@@ -54,7 +54,7 @@ class RowCounter:
             head = source.head().with_names(self.rows.schema.columns)
             check_order(head, self.rows.schema)
             if head.is_from_file and self._plan.learns:  # a part of a row is usual among dicts
-                doubt_absent_columns(head.columns, self._plan.schema)
+                doubt_absent_columns(head, self._plan.schema)
         is_fit = not self._plan.labels
         dates = LaterDates(source.head(), self.rows.schema, source.may_begin_again) if is_fit else None
         for batch in check_later_files(source.batches(columns), self.rows.schema):

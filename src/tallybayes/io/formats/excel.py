@@ -97,7 +97,7 @@ def _fill_merged(rows: list[list[str]], merged: Sequence[_Range]) -> list[str]:
     (['A2:A4'], [['town', 'n'], ['Ulm', '1'], ['Ulm', '2'], ['', '']])
     """
     filled = []
-    for (first, left), (last, _) in merged:
+    for (first, left), (last, _) in sorted(merged):
         within = [row for row in rows[first : last + 1] if len(row) > left]
         below = [row for row in within[1:] if any(row) and not row[left]]
         if not below or not within[0][left]:
