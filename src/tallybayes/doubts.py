@@ -32,6 +32,7 @@ __all__ = [
     "list_doubts",
     "tell_doubts",
     "tell_together",
+    "withdraw_doubts",
 ]
 
 DoubtKind = Literal[  # in the order in which they are listed
@@ -115,6 +116,14 @@ def tell_doubts(doubts: Iterable[Doubt]) -> None:
             warn(one.text, column=one.column, hint=one.hint)
         elif one not in collector:
             collector.append(one)
+
+
+def withdraw_doubts(doubts: Iterable[Doubt]) -> None:
+    """Take back doubts that more of the data has settled, as far as they are still collected."""
+    collector = _collector.get()
+    if collector is not None:
+        gone = set(doubts)
+        collector[:] = [one for one in collector if one not in gone]
 
 
 @contextlib.contextmanager

@@ -260,3 +260,49 @@ def test_a_word_with_a_space_is_quoted_in_a_hint():
     cells = pa.array(["12 m", *map(str, range(1000, 1400)), "3.0M"])
     (doubt, *_) = detect_numbers({"x": cells})["x"].all_doubts("x")
     assert doubt.hint.startswith("missing=['12 m'] (--missing '12 m') treats it as missing")
+
+
+@pytest.mark.parametrize("cells", ["3\n3 kg\n4", "3 kg\n4 kg\n5 kg"])
+def test_a_unit_that_the_model_does_not_have_is_said(cells):
+    model = tb.fit({"x": [i % 7 for i in range(60)], "y": ["a", "b"] * 30}, label="y", column_weights=None)
+    with pytest.warns(DataWarning) as said:
+        model.predict(csv_file(f"x\n{cells}\n"))
+    assert [str(one.message).partition("\n")[0] for one in said] == [
+        "column 'x': the unit kg was dropped: the numbers of the model have none"
+    ]
+
+
+def test_points_and_commas_that_could_both_be_thousands_are_said():
+    cells = pa.array([f"{1 + i % 9}{'.,'[i % 2]}{100 + i * 7 % 900}" for i in range(600)])
+    (one,) = detect_numbers({"a": cells})["a"].doubts
+    assert one.text == "numbers are written in two ways: '1.100' was read as 1.1 and '2,107' was read as 2107"
+    assert "(--decimal ,) reads them the other way" in one.hint
+    assert not detect_numbers({"a": cells}, decimal=",")["a"].doubts
+    clear = pa.concat_arrays([cells, pa.array(["1,234.5"])])
+    assert not detect_numbers({"a": clear})["a"].doubts
+
+
+@pytest.mark.parametrize("unit", ["E", "\N{DEGREE SIGN}W", "\N{DEGREE SIGN}"])
+@pytest.mark.parametrize("sign", [".", ","])
+def test_degrees_are_no_thousands(unit, sign):
+    cells = pa.array([f"{5 + i % 9}{sign}{100 + i * 7 % 900}{unit}" for i in range(600)])
+    reading = detect_numbers({"a": cells, "b": pa.array(["1,5", "2,5"])})["a"]
+    assert reading.doubts == ()
+    assert reading.format.parse(cells)[0].as_py() == 5.1
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{60 + i * 7 % 89} min" if i % 3 == 0 else f"{1 + i % 9} Season" for i in range(600)],
+        [f"{['~', 'ca. ', ''][i % 3]}{1 + i * 7 % 89}" for i in range(600)],
+        [f"{1 + i * 7 % 400}{'' if i % 100 < 49 else ['*', '[1]'][i % 2]}" for i in range(600)],
+        [str(18 + i * 7 % 61) if i % 3 == 0 else f"colour {'abcdefg'[i % 7]}" for i in range(20_000)],
+    ],
+)
+def test_many_different_numbers_among_text_are_said_though_they_repeat(cells):
+    reading = detect_numbers({"a": pa.array(cells)})["a"]
+    assert not reading.is_numeric
+    assert "cells are numbers, too few to take it for numbers" in reading.all_doubts("a")[0].text
+    numbered = pa.array([str(i % 40) if i % 3 == 0 else "other" for i in range(6000)])
+    assert detect_numbers({"a": numbered})["a"].all_doubts("a") == ()

@@ -62,13 +62,36 @@ def test_signs_that_stay_missing(tmp_path):
 
 
 def test_frequent_words_that_stay_missing_are_on_the_list(tmp_path):
-    rows = [f"{['-', 'a', 'a'][i % 3]},{['None', 'b', 'c'][i % 3]},{'pq'[i % 2]}" for i in range(90)]
+    rows = [f"{['-', 'a', 'a'][i % 3]},{['None', *'bcdefg'][i % 7]},{'pq'[i % 2]}" for i in range(90)]
     with pytest.warns(DataWarning, match="please check:"):
         model = tb.fit(write(tmp_path / "a.csv", "u,v,y", rows), label="y")
     assert [one.text for one in model.doubts] == [
         "30 of 90 cells are - and were read as missing",
-        "30 of 90 cells are None and were read as missing",
+        "13 of 90 cells are None and were read as missing",
     ]
+
+
+@pytest.mark.parametrize("word", ["None", "none"])
+def test_none_beside_a_few_words_is_a_value(tmp_path, word):
+    """Alerts of which most are none, and a telephone that many do not have."""
+    cells = [f"{[word, word, word, 'mild', 'severe'][i % 5]},{[word, 'yes'][i % 3 > 0]}" for i in range(200)]
+    path = write(tmp_path / "a.csv", "alert,telephone", cells)
+    with pytest.warns(DataWarning, match="please check:"):
+        model = tb.fit(path, label="alert", column_weights=None)
+    assert model.class_counts == {word: 120, "mild": 40, "severe": 40}
+    assert model.doubts[0].text == f"{word!r} (120 cells) is a value here, not a missing value"
+    assert model.schema.columns["telephone"].reason == "text, 2 distinct values"
+    with pytest.warns(DataWarning, match="120 of 200 rows have no label"):
+        missing = tb.fit(tb.read(path, missing=[word]), label="alert", column_weights=None)
+    assert missing.class_counts == {"mild": 40, "severe": 40}
+    assert missing.schema.missing.words == (word,)
+
+
+def test_none_of_a_program_is_missing(tmp_path):
+    """Where numbers have it too, a program has written it."""
+    cells = [f"{['None', 'yes', 'no'][i % 3]},{['None', i % 17][i % 4 > 0]},{'pq'[i % 2]}" for i in range(200)]
+    with pytest.warns(DataWarning, match="'answer': 67 of 200 cells are None and were read as missing"):
+        tb.fit(write(tmp_path / "a.csv", "answer,age,y", cells), label="y", column_weights=None)
 
 
 def test_a_label_of_plus_and_minus_with_unknown_ones(tmp_path):

@@ -46,6 +46,21 @@ def test_a_prediction_of_one_row_loads_nothing_that_it_does_not_need(here, words
     assert len(modules) <= 600
 
 
+def test_cells_with_units_need_no_pandas_either(here):
+    (here / "units.csv").write_text("share,price,y\n" + "".join(f"{i}%,€{i},{'uv'[i % 2]}\n" for i in range(40)))
+    fine("fit", "units.csv", "--label", "y", "--column-weights", "none", cwd=here)
+    (here / "one.csv").write_text("share,price\n7%,€9\n")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, "predict", "units.tally", "one.csv"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules, _ = json.loads(done.stderr.splitlines()[-1])
+    assert {name.partition(".")[0] for name in modules} & {*HEAVY} == set()
+
+
 def test_threads_of_blas_do_not_wait_in_a_loop(here, monkeypatch):
     monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
     assert loaded(here, "--version")[1] == "4"

@@ -300,3 +300,15 @@ def test_few_different_words_beside_many_dates_are_missing_and_said():
     others = [f"no. {i % 18}" if i % 3 == 0 else day for i, day in enumerate(days)]
     model = tb.fit({"few dates": months, "many words": others, "y": y}, label="y")
     assert [str(model.schema.families[name]) for name in ("few dates", "many words")] == ["categorical"] * 2
+
+
+def test_times_with_and_without_an_offset_are_said():
+    times = [f"2024-01-{1 + i % 28:02}T{i % 24:02}:00{'+02:00' if i % 3 else ''}" for i in range(90)]
+    table = {"at": times, "y": ["a", "b"] * 45}
+    with pytest.warns(
+        DataWarning, match=r"some times have an offset from UTC \('2024-01-02T01:00\+02:00'\) and others"
+    ):
+        tb.fit(table, label="y", column_weights=None)
+    assert tb.fit(table, label="y", column_weights=None, families={"at": "date:zone=UTC"}).doubts == ()
+    for same in ([text[:16] for text in times], [f"{text[:16]}Z" for text in times]):
+        assert tb.fit(table | {"at": same}, label="y", column_weights=None).doubts == ()

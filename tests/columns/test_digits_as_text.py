@@ -32,12 +32,24 @@ def test_many_numbers_given_as_text_are_said(kind, tmp_path):
 
 
 def test_texts_that_are_categories_are_not_doubtful():
-    codes = [str(i % 50) for i in range(N)]
+    codes = [str(i % 20) for i in range(N)]
     assert tb.fit({"x": codes, "y": LABELS}, label="y").schema.families["x"].name == "categorical"
     tb.fit({"x": TEXTS, "y": LABELS}, label="y", families={"x": "categorical"})
     assert "order_id" not in tb.fit({"order_id": TEXTS, "y": LABELS}, label="y").schema.families
     zeros = [f"{i:03}" for i in range(N)]
     assert "x" not in tb.fit({"x": zeros, "y": LABELS}, label="y").schema.families
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet", "json"])
+def test_ages_given_as_text_are_said(kind, tmp_path):
+    """43 of them: a CSV file gives a histogram."""
+    table = {"age": [str(18 + i * 7 % 43) for i in range(N)], "y": LABELS}
+    frame = pd.DataFrame(table)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    data = {"frame": frame, "parquet": tmp_path / "a.parquet", "json": tmp_path / "a.jsonl"}[kind]
+    with pytest.warns(DataWarning, match="'age': 43 different numbers are given as text and were taken for text"):
+        tb.fit(data, label="y", column_weights=None)
 
 
 def test_numbers_and_texts_of_numbers_mixed_are_numbers():

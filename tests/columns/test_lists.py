@@ -1,8 +1,10 @@
 """Lists, of JSON, data frames, Parquet and cells of text: sets of tags, or bags of tokens if values repeat."""
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -59,6 +61,27 @@ def test_the_same_lists_give_the_same_model_wherever_they_are_written(name, writ
     probabilities = expected.predict_proba(as_json(lists, tmp_path))
     np.testing.assert_array_equal(model.predict_proba(as_json(lists, tmp_path)), probabilities)
     np.testing.assert_array_equal(expected.predict_proba(write(lists, tmp_path)), probabilities)
+
+
+VECTORS = [[(i * 37 % 101) / 7, -i / 3, 0.0] for i in range(72)]
+
+
+@pytest.mark.parametrize("write", [as_json, as_csv, as_python_lists, as_dict, as_parquet])
+def test_vectors_are_no_tags_and_said(write, tmp_path):
+    with pytest.warns(
+        tb.DataWarning, match=r"lists of real numbers, excluded: x\n.*give each number a column.*\['x'\]"
+    ):
+        model = tb.fit(write(VECTORS, tmp_path), label="y", column_weights=None)
+    assert list(model.schema.families) == []
+
+
+def test_the_column_for_each_number_that_the_hint_makes():
+    frame = pd.DataFrame({"x": VECTORS, "y": LABELS})
+    with pytest.warns(tb.DataWarning) as said:
+        tb.fit(frame, label="y", column_weights=None)
+    code = re.search(r"in pandas (.*), in SQL", str(said[0].message))[1]
+    model = tb.fit(eval(code), label="y", column_weights=None)
+    assert list(model.schema.families) == ["x_0", "x_1", "x_2"]
 
 
 def test_lists_are_sets_if_hardly_any_has_a_value_twice():

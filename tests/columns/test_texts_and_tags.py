@@ -72,6 +72,17 @@ def test_lists_with_commas_are_tags_wherever_their_parts_stand():
     assert family_of(cells) == "tags"
 
 
+def test_names_whose_parts_repeat_are_no_tags():
+    """14 last names and 6 first names, each in many rows; in lists of two, any value may be the first."""
+    names = [f"{chr(65 + i * 5 % 14)}mith, {chr(65 + i * 7 % 6)}nn" for i in range(500)]
+    labels = [*"abbaababba"] * 50
+    labels = [labels[i * 37 % 499] for i in range(500)]
+    model = tb.fit({"x": names, "y": labels}, label="y", column_weights=None)
+    assert model.schema.families["x"].name == "categorical"
+    genres = [f"g{i * 5 % 14}, g{i * 7 % 13}" for i in range(500)]
+    assert tb.fit({"x": genres, "y": labels}, label="y", column_weights=None).schema.families["x"].name == "tags"
+
+
 def test_names_and_places_with_commas_are_no_tags():
     rng = np.random.default_rng(0)
     first, last = ([f"{kind}{i}" for i in range(400)] for kind in ("First", "Last"))

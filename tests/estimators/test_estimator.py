@@ -329,7 +329,8 @@ def test_a_list_of_texts_is_a_column_of_text(make):
 def test_groups_of_rows_by_argument_by_name_and_by_metadata_routing():
     rng = np.random.default_rng(2)
     host = rng.integers(0, 200, 900)
-    X = pd.DataFrame({"street": rng.integers(0, 80, 200)[host].astype(str), "rate": rng.normal(size=900)})
+    street = np.char.add("s", rng.integers(0, 80, 200)[host].astype(str))
+    X = pd.DataFrame({"street": street, "rate": rng.normal(size=900)})
     y = rng.choice(["no", "yes"], 200)[host]
     given = NaiveBayesClassifier().fit(X, y, groups=host)
     named = NaiveBayesClassifier(group="host").fit(X.assign(host=host), y)

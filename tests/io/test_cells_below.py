@@ -152,6 +152,36 @@ def test_dates_below_those_that_begin_with_the_year_decide_about_day_and_month()
     assert model.same_counts(fitted(path_of([*MONTH_FIRST, *ISO]))[0])
 
 
+OPEN = [f"{1 + i % 12:02}/{1 + i // 12 % 12:02}/2021" for i in range(100)]
+DAY_FIRST = [f"{1 + i % 28:02}/{1 + i % 12:02}/2021" for i in range(60)]
+
+
+def test_dates_below_those_that_can_be_read_both_ways_decide_for_all_rows():
+    model, found = fitted(path_of([*OPEN, *DAY_FIRST]))
+    assert model.schema.family_name("p") == "date:day_first"
+    assert model.same_counts(fitted(path_of([*DAY_FIRST, *OPEN]))[0])
+    (text,) = found
+    assert "all cells have decided how it is read, not the first 40 alone, because of '13/01/2021'" in text
+
+
+def test_dates_below_that_agree_with_the_guess_settle_the_doubt():
+    model, found = fitted(path_of([*OPEN, *MONTH_FIRST]))
+    assert found == []
+    assert model.doubts == ()
+    assert model.schema.family_name("p") == "date:month_first"
+    assert fitted(path_of(OPEN))[1] == ["'02/01/2021' was read with the month first"]
+
+
+def test_two_columns_that_the_first_rows_were_wrong_about_are_both_said():
+    days = [*ISO, *DAY_FIRST]
+    numbers = [*("123"[i % 3] for i in range(120)), *["1,5"] * 40]
+    rows = [f"{number};{day};{'uv'[i % 2]}\n" for i, (number, day) in enumerate(zip(numbers, days, strict=True))]
+    with collect_doubts() as found:
+        model = tb.fit(file_with("".join(["v;d;y\n", *rows]).encode()), label="y", column_weights=None)
+    assert sorted(one.column for one in found if "all cells have decided" in one.text) == ["d", "v"]
+    assert model.schema.family_name("d") == "date:day_first"
+
+
 def test_dates_below_of_a_stream_are_doubted():
     parts = [{"p": pa.array(cells), "y": ["u", "v"] * (len(cells) // 2)} for cells in (ISO, MONTH_FIRST)]
     with pytest.warns(tb.DataWarning, match="were read with the day first: those of the model do not tell"):

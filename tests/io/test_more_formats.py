@@ -5,6 +5,7 @@ import gzip
 import sys
 import zipfile
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -250,3 +251,19 @@ def test_garbage_with_the_name_of_a_format_is_an_error_that_names_it(tmp_path, k
         path.write_bytes(content)
         with pytest.raises(TallyError, match=rf"bad.{kind}"):
             read(path).head()
+
+
+def test_merged_cells_have_their_value_in_every_row(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["town", "n", "y"])
+    for i in range(60):
+        book.active.append([["Ulm", "Bonn"][i // 30] if i % 30 == 0 else None, i % 7, "uv"[i % 2]])
+    book.active.merge_cells("A2:A31")
+    book.active.merge_cells("A32:A61")
+    book.save(tmp_path / "a.xlsx")
+    with pytest.warns(tb.DataWarning, match="merged cells were read as if every row had their value: A2:A31, A32:A61"):
+        model = tb.fit(tmp_path / "a.xlsx", label="y", column_weights=None)
+    with pytest.warns(tb.DataWarning, match="merged cells"):
+        towns = tb.read(tmp_path / "a.xlsx").head().columns["town"].to_pylist()
+    assert towns == ["Ulm"] * 30 + ["Bonn"] * 30
+    assert model.doubts[0].kind == "file"

@@ -8,10 +8,11 @@ import warnings
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import feather
 
 import tallybayes as tb
 from command_line import fine, tally
@@ -131,7 +132,37 @@ def test_what_is_not_read_is_said_with_a_query_that_reaches_it(row, text, column
     assert one.kind == "file"
     query = re.search("SELECT.*", one.hint)[0]
     assert column in duckdb.sql(query).columns
-    assert column in tb.fit(query, label="y").schema.families
+    model = tb.fit(query, label="y", ignore=[one.column] if "." in one.column else ())
+    assert column in model.schema.families
+    assert not any(doubt.kind == "file" for doubt in model.doubts)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "duckdb", "query"])
+def test_what_is_not_read_of_files_with_types_is_said(kind, tmp_path):
+    """With a query that reaches it and leaves nothing doubtful, so that --strict can go on."""
+    table = pa.table({"rooms": [[{"kind": "bath"}], [{"kind": "hall"}]] * 20, "y": ["u", "v", "u", "u"] * 10})
+    path, option = str(tmp_path / f"a.{'parquet' if kind == 'query' else kind}"), "path"
+    if kind == "arrow":
+        feather.write_feather(table, path)
+    elif kind == "duckdb":
+        option = "table"
+        with duckdb.connect(path) as base:
+            base.register("given", table)
+            base.execute("CREATE TABLE houses AS SELECT * FROM given")
+    else:
+        pq.write_table(table, path)
+    with collect_doubts() as found:
+        tb.fit(f"SELECT * FROM '{path}'" if kind == "query" else path, label="y", column_weights=None)
+    (one,) = found
+    assert one.column == "rooms"
+    assert "lists of objects are not read" in one.text
+    if kind == "arrow":
+        assert one.hint == "ignore=['rooms'] (--ignore rooms) leaves it out"
+        return
+    query = re.search("SELECT.*", one.hint)[0]
+    model = tb.fit(tb.read(path, table=query) if option == "table" else query, label="y", column_weights=None)
+    assert "rooms_kind" in model.schema.families
+    assert model.doubts == ()
 
 
 def test_the_query_keeps_the_texts_of_columns_that_mix_types():
@@ -149,7 +180,7 @@ def test_the_query_keeps_the_texts_of_columns_that_mix_types():
     assert head["rooms_the_kind"].to_pylist()[:4] == [["bath"], ["3"], ["hall"], ["007"]]
     assert [text.strip() for text in head["mix"].to_pylist()[:4]] == ["a", "5", "true", "b"]
     assert head["code"].to_pylist()[:3] == ["000", "001", "002"]
-    reached = tb.fit(query, label="y", ignore=["rooms"])
+    reached = tb.fit(query, label="y")
     assert reached.schema.columns["rooms_the_kind"].family.name == "tags"
     answers = reached.predict_proba([{"mix": "a"}, {"mix": "5"}, {"code": "001"}])
     assert np.isfinite(answers).all()

@@ -263,3 +263,33 @@ def test_dates_of_logs_are_dates(tmp_path, form):
     model = tb.fit(path, label="y", column_weights=None)
     assert model.schema.family_name("at") == "date"
     assert model.doubts == ()
+
+
+@pytest.fixture
+def lacking(tmp_path):
+    """A model, and a file that lacks a column of it and has another in other letters."""
+    rows = {"size": [i % 7 for i in range(60)], "coat": ["s", "l"] * 30, "y": ["u", "v", "v"] * 20}
+    model = tb.fit(rows, label="y", column_weights=None)
+    lines = [f"{i % 7},{'uv'[i % 2]}" for i in range(40)]
+    return model, write(tmp_path / "a.csv", ["Size,y", *lines])
+
+
+def test_columns_of_the_model_that_the_data_lacks_are_said(lacking):
+    model, path = lacking
+    text = "columns of the model that are not in the data, treated as missing: coat, size\nhint: 'size': did you mean"
+    for work in (tb.evaluate, tb.report, lambda model, path: model.copy().learn(path)):
+        with pytest.warns(DataWarning) as said:
+            work(model, path)
+        assert [str(one.message).startswith(text) for one in said].count(True) == 1
+    frame = pd.read_csv(path)
+    with pytest.warns(DataWarning, match="are not in the data, treated as missing: coat, size"):
+        tb.evaluate(model, frame)
+
+
+def test_rows_may_lack_columns_without_a_word(lacking):
+    model, _ = lacking
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_one({"size": 3})
+        model.learn([{"size": 3, "y": "u"}])
+        model.learn({"coat": ["s"] * 30, "y": ["u"] * 30})

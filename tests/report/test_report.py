@@ -359,13 +359,14 @@ def test_groups_and_subgroups_are_in_the_page():
     rng = np.random.default_rng(2)
     host = rng.integers(0, 150, 600)
     rows = {
-        "street": rng.integers(0, 60, 150)[host].astype(str),
+        "street": np.char.add("s", rng.integers(0, 60, 150)[host].astype(str)),
         "rate": rng.normal(size=600),
         "y": rng.choice(["no", "yes"], 150)[host],
     }
     model, whole = tb.fit(rows, "y"), rows | {"host_id": host}
     with pytest.warns(tb.DataWarning, match="'host_id': rows with the same value"):
         page = report(model, whole, by="street")
+    assert "accuracy, whole groups held out" in page
     assert re.search(r"Rows seem to be in groups\. With whole groups held out: accuracy [\d.]+%, log loss", page)
     assert "Metrics by street" in page
     page = report(model, whole, group="host_id")

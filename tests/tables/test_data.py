@@ -212,6 +212,30 @@ def test_samples_can_be_learned_from():
     assert sample == model.sample(200, seed=1)
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("share", [1, 2])
+def test_polars_texts_that_hardly_repeat(lazy, share):
+    """Polars hands out views of texts, which much of Arrow cannot use."""
+    words = [f"w{i}" if i % share == 0 else None for i in range(100)]
+    frame = pl.DataFrame({"c": words, "tags": [["x", f"t{i % 7}"] for i in range(100)], "y": ["a", "a", "b", "b"] * 25})
+    model = tb.fit(frame.lazy() if lazy else frame, label="y", column_weights=None)
+    other = tb.fit(frame.to_pandas(), label="y", column_weights=None)
+    assert model == other
+    assert model.predict(frame).tolist() == other.predict(frame.to_pandas()).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
+def test_a_polars_frame_of_real_data_is_fitted_as_the_same_table_of_arrow(shared_data):
+    import pyarrow.parquet as pq
+
+    path = shared_data / "titanic.parquet"
+    model, other = (
+        tb.fit(read(path), label="survived", column_weights=None) for read in (pl.read_parquet, pq.read_table)
+    )
+    assert model.same_counts(other)
+    assert model.doubts == other.doubts
+
+
 @pytest.mark.filterwarnings("ignore:.*excluded as identifiers:tallybayes.errors.DataWarning")
 def test_real_tables(shared_data):
     """Held-out accuracy on real tables beats the commonest class, with nothing but the label given."""

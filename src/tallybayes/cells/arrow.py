@@ -1,7 +1,7 @@
 """Arrow arrays as NumPy arrays and lists, and back, by their buffers.
 
-pyarrow's own `to_numpy` and `array` import pandas where it is installed, which would delay every command by a fifth of
-a second.
+pyarrow's own `to_numpy`, `array`, `scalar` and `fill_null` import pandas where it is installed, and so do its functions
+of a value of Python, which would delay every command by a fifth of a second.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ __all__ = [
     "doubles",
     "integers",
     "is_text_type",
+    "is_true",
     "pc",
     "strings",
     "text_buffers",
+    "text_scalar",
     "texts_at",
     "to_list",
     "to_numpy",
     "valid_rows",
     "wide_texts",
+    "without_views",
     "word_counts",
 ]
 
@@ -102,6 +105,38 @@ def combine_chunks(array: Any) -> Any:
 def is_text_type(kind: Any) -> bool:
     """Whether an Arrow type is one of texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def without_views(array: Any) -> Any:
+    """An array whose texts and bytes are no views, within lists and structures too: most of Arrow cannot use views.
+
+    >>> without_views(pa.array(["a", None], pa.string_view())).type, without_views(pa.array([1])).type
+    (DataType(large_string), DataType(int64))
+    """
+    plain = _plain_type(array.type)
+    return array if plain == array.type else array.cast(plain)
+
+
+def _plain_type(kind: Any) -> Any:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _plain_type(kind.value_type), kind.ordered)
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    if pa.types.is_struct(kind):
+        return pa.struct(list(map(_plain_field, kind)))
+    return kind
+
+
+def _plain_field(field: Any) -> Any:
+    return field.with_type(_plain_type(field.type))
 
 
 def text_buffers(array: Any) -> tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]:
@@ -191,6 +226,24 @@ def strings(values: Sequence[str | None]) -> Any:
     bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     buffers = [bits, pa.py_buffer(bounds), pa.py_buffer(content)]
     return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+
+
+def text_scalar(text: str, kind: Any) -> Any:
+    """A text as a scalar of an Arrow type.
+
+    >>> text_scalar("a", pa.string())
+    <pyarrow.StringScalar: 'a'>
+    """
+    return strings([text]).cast(kind)[0]
+
+
+def is_true(flags: Any) -> Any:
+    """Booleans, false where they are null.
+
+    >>> is_true(pa.array([True, None, False])).to_pylist()
+    [True, False, False]
+    """
+    return pc.and_kleene(flags, pc.is_valid(flags))
 
 
 def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from tallybayes.cells.arrow import pc
+from tallybayes.cells.arrow import is_true, pc
 from tallybayes.cells.century import POSIX, full_year
 from tallybayes.errors import ParameterError
 
@@ -32,6 +32,7 @@ __all__ = [
     "DateOrder",
     "Moment",
     "begins_with_day_or_month",
+    "has_offset",
     "is_date",
     "is_month",
     "is_season",
@@ -39,6 +40,7 @@ __all__ = [
     "parse_date",
     "short_year",
     "show_day",
+    "tells_order",
 ]
 
 DATE_PARTS = ("elapsed", "year", "month", "weekday", "hour")
@@ -268,6 +270,28 @@ def begins_with_day_or_month(cells: Any) -> Any:
     [True, False, False, True, None]
     """
     return pc.match_substring_regex(cells, r"^\s*\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})(\D|$)")
+
+
+def tells_order(cells: Any, *, day_first: bool) -> Any:
+    """Which cells of text are dates with slashes or hyphens that can only begin with the day, or only with the month.
+
+    >>> import pyarrow as pa
+    >>> tells_order(pa.array(["13/01/2024", "01/13/2024", "01/02/2024", None]), day_first=True).to_pylist()
+    [True, False, False, False]
+    """
+    day, month = r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
+    first, second = (day, month) if day_first else (month, day)
+    found = pc.match_substring_regex(cells, rf"^\s*{first}[-/]{second}[-/](\d{{4}}|\d{{2}})(\D|$)")
+    return is_true(found)
+
+
+def has_offset(text: str) -> bool:
+    """Whether a text ends as a time with an offset from UTC does.
+
+    >>> has_offset("2024-01-01T10:00Z"), has_offset("2024-01-01 10:00+02:00"), has_offset("2024-01-01 10:00")
+    (True, True, False)
+    """
+    return re.search(r":\d{2}(?:[.,]\d+)?\s*(?:z|utc|gmt|[+-]\d{2}:?(?:\d{2})?)\s*$", text, re.IGNORECASE) is not None
 
 
 def short_year(text: str) -> int | None:

@@ -6,6 +6,7 @@ cells are looked at first (how long each is, how it begins and ends), so that a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,17 +19,19 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.cells.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows, word_counts
 
-__all__ = ["SIGNS", "USUAL", "MissingWords", "are_plus_and_minus", "trim_cells", "words_that_are_values"]
+__all__ = ["NONE", "SIGNS", "USUAL", "MissingWords", "are_plus_and_minus", "trim_cells", "words_that_are_values"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
 SIGNS = ("-", "--", ".", "?")  # those that may be values as well
+NONE = "none"  # and this word
 _OFTEN = ("NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "-", ".", "?")
 _SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with which white space can begin
 _SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
 _SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/text_cells.py`)
 
 _FEW_WORDS, _FEW_LABELS = 20, 100  # beside which the most frequent sign is one of them
-_LEAST_CELLS = 20  # of a sign, to be called frequent
+_LEAST_CELLS = 20  # of a sign or None, to be called frequent
+_FREQUENT = 0.2  # share of the cells from which None is a value beside few others
 
 Bytes = NDArray[np.uint8]
 
@@ -148,6 +151,8 @@ def words_that_are_values(
     A minus sign is one beside plus signs. So is a sign that is at least as frequent as any other text of the column, if
     there are few of these and none has a digit: `-` is the usual state of a system that reports a few kinds of errors.
 
+    None is one ("no alert", "no telephone") if it fills a fifth of the cells or more, beside a few such texts.
+
     missing: how often each word occurs; others: how often every other text of the column does; are_labels: whether
     they are labels, of which there may be more.
 
@@ -155,15 +160,21 @@ def words_that_are_values(
     (('-',), ('-',))
     >>> words_that_are_values({"?": 24}, {"bulbous": 37, "equal": 11}), words_that_are_values({"-": 99}, {"1.5": 3})
     ((), ())
+    >>> words_that_are_values({"None": 60}, {"mild": 30, "severe": 10}), words_that_are_values({"none": 5}, {"yes": 95})
+    (('None',), ())
     """
     signs = {word: n for word, n in missing.items() if word in SIGNS}
     if are_plus_and_minus(others):
         return tuple(word for word in signs if set(word) == {"-"})
-    few = _FEW_LABELS if are_labels else _FEW_WORDS
-    if not signs or not 0 < len(others) <= few or any(sign.isdigit() for text in others for sign in text):
+    if not others or any(sign.isdigit() for text in others for sign in text):
         return ()
-    most = max(others.values())
-    return tuple(word for word, n in signs.items() if n >= max(most, _LEAST_CELLS))
+    few = _FEW_LABELS if are_labels else _FEW_WORDS
+    most = max(others.values()) if len(others) <= few else math.inf
+    values = [word for word, n in signs.items() if n >= max(most, _LEAST_CELLS)]
+    none = {word: n for word, n in missing.items() if word.lower() == NONE}
+    n_none = sum(none.values()) if len(others) <= _FEW_WORDS else 0
+    n_cells = sum(missing.values()) + sum(others.values())
+    return (*values, *(none if n_none >= max(_FREQUENT * n_cells, _LEAST_CELLS) else ()))
 
 
 def are_plus_and_minus(texts: Iterable[str]) -> bool:

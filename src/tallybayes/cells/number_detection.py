@@ -13,36 +13,31 @@ digits ("unknown"); or a quarter, if they are diverse and all words frequent. Co
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, pc, strings, to_list, to_numpy, word_counts
-from tallybayes.cells.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
-from tallybayes.cells.number_reading import LEAVE_OUT, NumberReading, all_match, is_frequent
-from tallybayes.cells.number_units import AFTER, ANY_UNIT, Units, find_units
+from tallybayes.cells.arrow import combine_chunks, pc, to_list, to_numpy, word_counts
+from tallybayes.cells.number_evidence import (
+    FEW_CELLS,
+    NUMBER,
+    PAIRS,
+    SHARE,
+    Evidence,
+    find_evidence,
+    looks_like_number,
+    mostly_numbers,
+    with_numbers,
+)
+from tallybayes.cells.number_format import DECIMALS, NumberFormat
+from tallybayes.cells.number_reading import LEAVE_OUT, NumberReading, is_frequent
 from tallybayes.doubts import Doubt
 from tallybayes.errors import shorten
 
-__all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
+__all__ = ["detect_numbers"]
 
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity|nan)\s*$"
-_SPACED = r"[.,' ]?\d(?:[\d.,' ]*\d)?[.,]?"
-_PARTS = (
-    rf"^(?P<opened>\(?) ?[+-]? ?(?P<before>{CURRENCY})? ?[+-]? ?(?P<core>{_SPACED})(?:[eE][+-]?\d+)?"
-    rf"{AFTER} ?-? ?(?P<closed>\)?)$"
-)
-_PAIRS = [(d, t) for t in ("", *THOUSANDS) for d in DECIMALS if d != t]
-_POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"  # could be thousands
-_ADDRESS = r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$"  # 192.168.100.200
-_EARLY = r"^(?:[^a-z\n]|Rs|Fr){0,12}[0-9]"  # _PARTS allows no more before its first digit: rules out most prose at once
-_FIRST = 10  # cells that rule out most patterns
-_CODE = r"^[+-]?0\d+$"  # 007 is a name, not a number
-_FEW_CELLS = 20  # below this many values a single odd word is a larger share
-_SHARE, _SHARE_OF_FEW = 0.9, 0.6  # of numbers from which a column is one of numbers
 _RARE = 0.02  # share of cells with a factor, or of codes, up to which that is said aloud
 _ODD_WORDS = 0.005  # share of cells with digits that are no numbers (3+) up to which they are odd ones
 _NOT_TAKEN = "the column was not taken for numbers"
@@ -52,75 +47,6 @@ _HALF, _FEW_WORDS = 0.5, 5  # or this share of numbers beside so few different w
 _QUARTER, _MANY_DIFFERENT = 0.25, 20  # or this one of more different numbers, if every word is frequent
 
 
-def _pattern(decimal: str, thousands: str) -> str:
-    """The digits of a number with these separators."""
-    whole = rf"(?:{groups(thousands)}|\d+)" if thousands else r"\d+"
-    point = "\\" + decimal
-    return rf"^(?:{whole}(?:{point}\d*)?|{point}\d+)$"
-
-
-_FITS = {pair: _pattern(*pair) for pair in _PAIRS}
-_ANY_CORE = "|".join(f"(?:{pattern[1:-1]})" for pattern in _FITS.values())
-_ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{ANY_UNIT} ?-? ?\)?$"
-
-
-def looks_like_number(cells: Any, words: Sequence[str] = ()) -> Any:
-    """Which cells would be a number in one format or another, with a usual unit or factor; words are none.
-
-    >>> looks_like_number(pa.array(["1,5", "$ 3", "4'431", "1.2.3", "3+", "none", "$2bn", "5 kg"])).to_pylist()
-    [True, True, True, False, False, False, True, True]
-    """
-    found = pc.match_substring_regex(plain_signs(cells), _ANY)
-    return pc.and_not(found, pc.is_in(cells, value_set=strings(list(words)).cast(cells.type))) if words else found
-
-
-@dataclass(frozen=True, eq=False)
-class _Evidence:
-    """What the cells of a column say about its format."""
-
-    cells: Any  # that are not null
-    pairs: list[tuple[str, str]]  # the best pairs of decimal sign and thousands separator
-    separated: Any  # the numbers with a separator that these pairs fit
-    n_fitting: int  # with and without a separator
-    contradicting: Any  # numbers that only other pairs fit
-    all_plain: bool = False
-    codes: Any = ()  # those of them that are codes, such as 007
-    units: Units | None = None  # None: there are none
-    odd: Any = ()  # numbers with a unit that hardly any other has
-
-    def format(self, pair: tuple[str, str]) -> NumberFormat:
-        """The format with a pair of decimal sign and thousands separator."""
-        if self.units is None:
-            return NumberFormat(*pair)
-        return NumberFormat(*pair, unit=self.units.unit, factors=self.units.factors is True)
-
-    @property
-    def has_codes(self) -> bool:
-        """Whether there are codes, so that the others are none of numbers either."""
-        return len(self.codes) > 0
-
-    @property
-    def has_several_units(self) -> bool:
-        """Whether numbers have different units, so that they cannot be compared."""
-        return self.units is not None and bool(self.units.several)
-
-    @property
-    def rivals(self) -> list[tuple[str, str]]:
-        """Two pairs that read the separator differently, if both fit."""
-        for rivals in ([(",", ""), (".", ",")], [(".", ""), (",", ".")]):
-            if len(self.separated) and all(pair in self.pairs for pair in rivals):
-                return rivals
-        return []
-
-    @property
-    def decides(self) -> str | None:
-        """The decimal sign, if only one fits."""
-        signs = {decimal for decimal, _ in self.pairs}
-        is_clear = len(self.separated) and not len(self.contradicting)
-        is_clear = is_clear and not self.has_codes and not self.has_several_units
-        return signs.pop() if len(signs) == 1 and is_clear and mostly_numbers(self.n_fitting, len(self.cells)) else None
-
-
 def detect_numbers(
     columns: Mapping[str, Any], *, decimal: str | None = None, thousands: str | None = None, delimiter: str = ","
 ) -> dict[str, NumberReading]:
@@ -128,88 +54,23 @@ def detect_numbers(
 
     columns: cells without spaces around them, null where missing. decimal, thousands: as ordered.
 
+    >>> import pyarrow as pa
     >>> found = detect_numbers({"price": pa.array(["5,201", "12"]), "share": pa.array(["1.5", "2"])})
     >>> found["price"].format.parse(pa.array(["5,201"])).to_pylist()
     [5201.0]
     """
-    usable = [(d, t) for d, t in _PAIRS if decimal in (None, d) and (thousands is None or t in ("", thousands))]
+    usable = [(d, t) for d, t in PAIRS if decimal in (None, d) and (thousands is None or t in ("", thousands))]
     usable = [(d, t) for d, t in usable if d != thousands]
     there = {name: cells for name, cells in columns.items() if cells.null_count < len(cells)}
-    likely = _with_numbers({name: combine_chunks(cells).drop_null() for name, cells in there.items()})
-    every = {name: evidence for name, cells in likely.items() if (evidence := _evidence(cells, usable)) is not None}
+    likely = with_numbers({name: combine_chunks(cells).drop_null() for name, cells in there.items()})
+    every = {name: evidence for name, cells in likely.items() if (evidence := find_evidence(cells, usable)) is not None}
     signs = {evidence.decides for evidence in every.values()} - {None}
     sign = decimal or (signs.pop() if len(signs) == 1 else None)
     return {name: _decide_reading(evidence, sign, delimiter, decimal, thousands) for name, evidence in every.items()}
 
 
-def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that have a cell which looks like a number in some format.
-
-    The different cells of all columns are looked at together: to prepare the pattern takes longer than to match a
-    thousand cells.
-    """
-    plain = {name for name, cells in columns.items() if pc.match_substring_regex(cells[:_FIRST], NUMBER).true_count}
-    unsure = {name: cells for name, cells in columns.items() if name not in plain}
-    unsure = {n: cells.filter(pc.match_substring_regex(cells, _EARLY)).unique() for n, cells in unsure.items()}
-    together = pa.concat_arrays([cells.cast(pa.large_string()) for cells in unsure.values()]) if unsure else []
-    is_like = to_numpy(pc.is_valid(pc.extract_regex(plain_signs(together), _PARTS))) if len(together) else np.zeros(0)
-    ends = np.cumsum([len(cells) for cells in unsure.values()])
-    for name, part in zip(unsure, np.split(is_like, ends[:-1]) if unsure else (), strict=True):
-        if part.any():
-            plain.add(name)
-    return {name: cells for name, cells in columns.items() if name in plain}
-
-
-def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
-    if (".", "") in usable and (",", ".") in usable and all_match(cells, NUMBER):
-        return _plain_evidence(cells, usable)
-    values = plain_signs(cells)
-    parts = pc.extract_regex(values, _PARTS)
-    closed = pc.replace_substring(pc.struct_field(parts, "closed"), ")", "(")
-    is_like = pc.fill_null(pc.equal(pc.struct_field(parts, "opened"), closed), False)
-    if not is_like.true_count:
-        return None
-    parts, values, like = parts.filter(is_like), values.filter(is_like), cells.filter(is_like)
-    units = find_units(parts)
-    cores = pc.struct_field(parts, "core")
-    usual = pc.and_(units.has_unit, _not(cores, _ADDRESS))
-    cores, values = cores.filter(usual), values.filter(usual)
-    if not len(cores):
-        return None
-    is_separated = pc.match_substring_regex(cores, r"[.,' ]")
-    separated, values = cores.filter(is_separated), values.filter(is_separated)
-    counts = {pair: _count(separated, _FITS[pair]) for pair in usable}
-    best = max(counts.values())
-    pairs = [pair for pair in usable if counts[pair] == best]
-    fits = pc.match_substring_regex(separated, _FITS[pairs[0]])
-    others = values.filter(pc.and_not(pc.match_substring_regex(separated, f"^(?:{_ANY_CORE})$"), fits))
-    return _Evidence(
-        cells,
-        pairs[:1] if len(others) else pairs,
-        values.filter(fits),
-        len(cores) - len(separated) + best,
-        others,
-        codes=_matching(cores, _CODE),
-        units=units,
-        odd=like.filter(units.is_odd),
-    )
-
-
-def _plain_evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence:
-    """Of cells that can be cast as they are: most columns are no more than that."""
-    pairs, points = usable, cells[:0]
-    for part in (cells[:_FIRST], cells):
-        points = part.filter(pc.match_substring(part, "."))
-        if len(points) and not all_match(points, _POINT_GROUPS):
-            pairs = [pair for pair in usable if pair[0] == "."]
-            break
-    else:
-        pairs = [(".", ""), (",", ".")] if len(points) else usable
-    return _Evidence(cells, pairs, points, len(cells), cells[:0], all_plain=True, codes=_matching(cells, _CODE))
-
-
 def _decide_reading(
-    evidence: _Evidence, sign: str | None, delimiter: str, decimal: str | None, thousands: str | None
+    evidence: Evidence, sign: str | None, delimiter: str, decimal: str | None, thousands: str | None
 ) -> NumberReading:
     """The reading of one column, given the decimal sign of the table, if that is known."""
     doubts: list[Doubt] = []
@@ -230,19 +91,23 @@ def _decide_reading(
     if not as_it_is:
         is_number = pc.is_valid(form.parse(evidence.cells))
         rest, numbers = evidence.cells.filter(pc.invert(is_number)), evidence.cells.filter(is_number)
-        odd = evidence.separated if evidence.all_plain else numbers.filter(_not(numbers, NUMBER))
+        odd = (
+            evidence.separated
+            if evidence.all_plain
+            else numbers.filter(pc.invert(pc.match_substring_regex(numbers, NUMBER)))
+        )
     n_numbers = n - len(rest)
     odd_units = to_list(evidence.odd) if len(evidence.odd) else ()
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest, odd_units))))  # other numbers are errors later
     is_plain = pair[0] == "." and not len(odd)
     is_numeric = _holds_numbers(numbers, n_numbers, words, evidence)
-    doubts = [*doubts, *_powers(evidence.cells, form)] if is_numeric else []
+    doubts = [*doubts, *_two_ways(evidence, form, decimal), *_powers(evidence.cells, form)] if is_numeric else []
     if is_numeric and evidence.has_codes:
         is_numeric, doubts = False, _few_codes(evidence)
     if evidence.has_several_units:
         is_prose = evidence.has_codes or evidence.n_fitting < _HALF * n
         is_numeric, doubts = False, [] if is_prose else [_several_units(evidence)]
-    elif len(evidence.contradicting) > (1 - _SHARE) * n:
+    elif len(evidence.contradicting) > (1 - SHARE) * n:
         is_numeric, doubts = False, [] if evidence.has_codes else [_mixed(evidence, decimal)]
     elif is_numeric:
         doubts += about_factors
@@ -263,29 +128,24 @@ def _decide_reading(
     )
 
 
-def _holds_numbers(numbers: Any, n_numbers: int, words: Mapping[str, int], evidence: _Evidence) -> bool:
+def _holds_numbers(numbers: Any, n_numbers: int, words: Mapping[str, int], evidence: Evidence) -> bool:
     n = len(evidence.cells)
     values = {word: n_cells for word, n_cells in words.items() if any(sign.isdigit() for sign in word)}
     limits = {word for word in values if word[:1] in _LIMITS}
     if limits and len(evidence.cells.unique()) > _MANY_NUMBERS:  # too many to be an order: <0.5 is a word
         values = {word: n_cells for word, n_cells in values.items() if word not in limits}
-    if n >= _FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
+    if n >= FEW_CELLS and sum(values.values()) <= max(1, _ODD_WORDS * n):  # they decide nothing
         words = {word: n_cells for word, n_cells in words.items() if word not in values}
     elif values:  # 3+ and 12-15 are values, not words
-        return n_numbers >= _SHARE * n
-    if mostly_numbers(n_numbers, n) or n < _FEW_CELLS or len(words) > _FEW_WORDS:
+        return n_numbers >= SHARE * n
+    if mostly_numbers(n_numbers, n) or n < FEW_CELLS or len(words) > _FEW_WORDS:
         return mostly_numbers(n_numbers, n)
     keeps_words = all(is_frequent(word, n_cells, n) for word, n_cells in words.items())  # as a column of their own
     is_diverse = keeps_words and len(numbers.unique()) > _MANY_DIFFERENT
     return n_numbers >= (_QUARTER if is_diverse else _HALF) * n
 
 
-def mostly_numbers(n_numbers: float, n: int) -> bool:
-    """Whether so many numbers among n values make a column of numbers, whatever the others are."""
-    return n > 0 and n_numbers / n >= (_SHARE if n >= _FEW_CELLS else _SHARE_OF_FEW)
-
-
-def _by_magnitude(evidence: _Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
+def _by_magnitude(evidence: Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
     """The pair with which numbers that have a separator are about as large as those that have none."""
     if evidence.units is not None and evidence.units.is_money:
         return next(pair for pair in rivals if pair[1])  # money has two decimals, not three
@@ -305,7 +165,7 @@ def _logs(values: Any) -> np.ndarray:
     return logs
 
 
-def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:
+def _ambiguous(evidence: Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:
     example = evidence.separated[0].as_py()
     values = [evidence.format(pair).parse(evidence.separated[:1])[0].as_py() for pair in (taken, other)]
     name, sign = ("thousands", other[1]) if other[1] else ("decimal", other[0])
@@ -313,7 +173,20 @@ def _ambiguous(evidence: _Evidence, taken: tuple[str, str], other: tuple[str, st
     return Doubt("number format", text, hint=f'{name}="{sign}" (--{name} {sign}) reads {values[1]:.15g}')
 
 
-def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberFormat, list[Doubt]]:
+def _two_ways(evidence: Evidence, form: NumberFormat, decimal: str | None) -> list[Doubt]:
+    """Numbers such as 4.355 and 4,355 in one column, of which nothing says what the signs mean."""
+    examples = [evidence.separated.filter(pc.match_substring(evidence.separated, sign))[:1] for sign in DECIMALS]
+    is_open = {(".", ","), (",", ".")} <= {*evidence.pairs} and all(map(len, examples))
+    if not is_open or decimal is not None:
+        return []
+    shown = [(shorten(cell[0].as_py()), form.parse(cell)[0].as_py()) for cell in examples]
+    read = " and ".join(f"{text} was read as {value:.15g}" for text, value in shown)
+    other = DECIMALS[form.decimal == "."]
+    hint = f'decimal="{other}" (--decimal {other}) reads them the other way; or write all numbers in one way'
+    return [Doubt("number format", f"numbers are written in two ways: {read}", hint=hint)]
+
+
+def _decide_factors(evidence: Evidence, pair: tuple[str, str]) -> tuple[NumberFormat, list[Doubt]]:
     """The format with factors or a unit, and what is doubtful about these."""
     form, units, n = evidence.format(pair), evidence.units, len(evidence.cells)
     if units is None:
@@ -335,7 +208,7 @@ def _decide_factors(evidence: _Evidence, pair: tuple[str, str]) -> tuple[NumberF
     return form, []
 
 
-def _factor_or_unit(evidence: _Evidence, form: NumberFormat) -> tuple[NumberFormat, list[Doubt]]:
+def _factor_or_unit(evidence: Evidence, form: NumberFormat) -> tuple[NumberFormat, list[Doubt]]:
     """Numbers of which some have a letter: a factor, if only that gives them the magnitude of the others."""
     multiplied = replace(form, unit="", factors=True)
     plain = pc.is_valid(replace(form, unit="").parse(evidence.cells))
@@ -365,36 +238,24 @@ def _powers(cells: Any, form: NumberFormat) -> list[Doubt]:
     return [Doubt("odd cells", f"{shorten(found[0].as_py())} was read as {form.parse(found[:1])[0].as_py():.15g}")]
 
 
-def _few_codes(evidence: _Evidence) -> list[Doubt]:
+def _few_codes(evidence: Evidence) -> list[Doubt]:
     """Codes such as 007 that are so few that they may be numbers with a zero too many."""
     n, n_codes = len(evidence.cells), len(evidence.codes)
-    if n < _FEW_CELLS or n_codes > _RARE * n:
+    if n < FEW_CELLS or n_codes > _RARE * n:
         return []
     cells = "1 cell begins" if n_codes == 1 else f"{n_codes:,} of {n:,} cells begin"
     return [Doubt("odd cells", f"{cells} with a zero, {evidence.codes[0].as_py()!r}: all were taken for codes")]
 
 
-def _several_units(evidence: _Evidence) -> Doubt:
+def _several_units(evidence: Evidence) -> Doubt:
     text = f"the numbers have different units: {evidence.units and evidence.units.listed}; {_NOT_TAKEN}"
     return Doubt("odd cells", text, hint=f"{LEAVE_OUT}; or convert the cells to one unit")
 
 
-def _mixed(evidence: _Evidence, decimal: str | None) -> Doubt:
+def _mixed(evidence: Evidence, decimal: str | None) -> Doubt:
     """Numbers that are written in different ways."""
     seen = " and ".join(shorten(part[0].as_py()) for part in (evidence.separated, evidence.contradicting) if len(part))
     text = f"the numbers are written in different ways: {seen}"
     if decimal is not None:
         text = f"the decimal sign {decimal!r} does not fit {shorten(evidence.contradicting[0].as_py())}"
     return Doubt("number format", f"{text}; {_NOT_TAKEN}", hint=f"{LEAVE_OUT}; or write all of them in one way")
-
-
-def _not(cells: Any, pattern: str) -> Any:
-    return pc.invert(pc.match_substring_regex(cells, pattern))
-
-
-def _matching(cells: Any, pattern: str) -> Any:
-    return cells.filter(pc.match_substring_regex(cells, pattern))
-
-
-def _count(cells: Any, pattern: str) -> int:
-    return int(pc.match_substring_regex(cells, pattern).true_count) if len(cells) else 0

@@ -24,6 +24,7 @@ _WORDS = "|".join(sorted((name for name in FACTORS if len(name) > 1), key=len, r
 FACTOR_WORD = rf"(?:{_WORDS})s?\.?"  # the pattern of a factor of several letters, in lower case
 FACTOR = rf"(?i:{FACTOR_WORD}|[kmb])"  # and of any
 _NAMES = sorted(FACTORS)
+_NOTHING = strings([""])[0]
 _EXPONENTS = strings([f"e{FACTORS[name]}" for name in _NAMES])
 
 
@@ -46,4 +47,4 @@ def exponents(factors: Any) -> Any:
     names = pc.utf8_rtrim(pc.utf8_lower(factors), characters=".")
     index = pc.index_in(names, value_set=strings(_NAMES).cast(factors.type))
     plural = pc.index_in(pc.utf8_rtrim(names, characters="s"), value_set=strings(_NAMES).cast(factors.type))
-    return pc.fill_null(_EXPONENTS.take(pc.coalesce(index, plural)), "").cast(factors.type)
+    return pc.coalesce(_EXPONENTS.take(pc.coalesce(index, plural)), _NOTHING).cast(factors.type)

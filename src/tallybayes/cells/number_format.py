@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import combine_chunks, pc, strings
+from tallybayes.cells.arrow import combine_chunks, doubles, integers, is_true, pc, strings, text_scalar
 from tallybayes.cells.missing_words import trim_cells
 from tallybayes.cells.number_factor import FACTOR, exponents
 from tallybayes.errors import ParameterError
@@ -38,6 +39,7 @@ _SIGNS = {  # what is written in several ways
     "[\N{RIGHT SINGLE QUOTATION MARK}\N{MODIFIER LETTER APOSTROPHE}]": "'",
 }
 _INFINITIES = {r"^\s*\+?(?i:inf|infinity)\s*$": float("inf"), r"^\s*-(?i:inf|infinity)\s*$": -float("inf")}
+_TWO = integers(np.array([2]))[0]
 _KEYS = {"decimal", "thousands", "unit", "words", "factors"}
 
 
@@ -84,17 +86,17 @@ class NumberFormat:
             pc.struct_field(parts, name) for name in _PARTS
         )
         whole = whole if not self.thousands else pc.replace_substring(whole, self.thousands, "")
-        nothing = pa.scalar("", cells.type)
+        nothing = text_scalar("", cells.type)
         power = pc.binary_join_element_wise(power, exponents(factor), nothing) if self.factors else power
         digits = pc.binary_join_element_wise(whole, rest, only, power, nothing)
         value = pc.cast(
             digits if self.decimal == "." else pc.replace_substring(digits, self.decimal, "."), pa.float64()
         )
         signs = pc.binary_join_element_wise(opened, sign, inner, minus, nothing)
-        fits = pc.and_(pc.equal(opened, pc.replace_substring(closed, ")", "(")), pc.less(pc.binary_length(signs), 2))
+        fits = pc.and_(pc.equal(opened, pc.replace_substring(closed, ")", "(")), pc.less(pc.binary_length(signs), _TWO))
         is_negative = pc.is_in(signs, value_set=strings(["(", "-"]).cast(cells.type))
         signed = pc.if_else(is_negative, pc.negate(value), value)
-        numbers = pc.if_else(pc.fill_null(fits, False), signed, pa.nulls(1, pa.float64())[0])
+        numbers = pc.if_else(is_true(fits), signed, pa.nulls(1, pa.float64())[0])
         return numbers if numbers.null_count == cells.null_count else _with_infinities(numbers, cells)
 
     @cached_property
@@ -152,8 +154,8 @@ class NumberFormat:
 def _with_infinities(numbers: Any, cells: Any) -> Any:
     """Numbers with the infinities among the cells, which are refused later as they are in plain columns."""
     for pattern, value in _INFINITIES.items():
-        matches = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
-        numbers = pc.if_else(matches, value, numbers)
+        matches = is_true(pc.match_substring_regex(cells, pattern))
+        numbers = pc.if_else(matches, doubles(np.array([value]))[0], numbers)
     return numbers
 
 

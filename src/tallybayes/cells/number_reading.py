@@ -26,6 +26,7 @@ _KEPT, _LONGEST = 100, 200  # words that a format remembers, of at most so many 
 _LENGTH = 40  # characters that are shown, and that a word may have which is information
 _PLACES = 10  # columns whose first such cell is looked up in the file: it is read from its start for each
 _SOME, _SOME_CELLS = 0.05, 20  # share and number of different numbers among text from which on they are said
+_MANY_NUMBERS = 50  # different ones, which no categories are, however often they repeat
 _FREQUENT, _FREQUENT_CELLS = 0.03, 24  # share and number of cells from which a word among numbers is information
 _INTEGER = r"^[+-]?\d{1,18}$"
 _BOOLEAN, _TRUE = r"^(?i:true|false)$", r"^(?i:true)$"
@@ -83,6 +84,15 @@ class NumberReading:
         return "; ".join(parts)
 
     @property
+    def doubts_of_model(self) -> tuple[Doubt, ...]:
+        """The doubts where a model wants plain numbers, without a unit."""
+        if not self.format.unit:
+            return self.doubts
+        unit = f"the unit {self.format.unit} was dropped: the numbers of the model have none"
+        others = (one for one in self.doubts if one.kind != "odd cells")
+        return (*others, Doubt("odd cells", unit, hint="check that they are in the same unit"))
+
+    @property
     def frequent_words(self) -> tuple[str, ...]:
         """The words among numbers that are information: in more than a few cells, and not odd ones."""
         words = (word for word, n in self.words.items() if is_frequent(word, n, self.n_cells))
@@ -90,8 +100,9 @@ class NumberReading:
 
     @property
     def _has_many_numbers(self) -> bool:
-        """Whether half of the cells are numbers; or some are, and mostly different ones, which no categories are."""
-        is_diverse = 2 * self.n_different > self.n_numbers >= max(_SOME * self.n_cells, _SOME_CELLS)
+        """Whether half of the cells are numbers; or some are, and mostly different ones or many."""
+        is_diverse = 2 * self.n_different > self.n_numbers or self.n_different > _MANY_NUMBERS
+        is_diverse = is_diverse and self.n_numbers >= max(_SOME * self.n_cells, _SOME_CELLS)
         return is_diverse or 2 * self.n_numbers >= self.n_cells
 
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:

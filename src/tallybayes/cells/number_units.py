@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from tallybayes.cells.arrow import pc, strings, word_counts
+from tallybayes.cells.arrow import pc, strings, text_scalar, word_counts
 from tallybayes.cells.number_factor import FACTOR, FACTOR_WORD, factor_name
 from tallybayes.cells.number_format import CURRENCY
 from tallybayes.cells.number_reading import list_words
@@ -38,6 +36,7 @@ _WORD = r"[\pL%\x{b0}\x{b5}\x{2030}][\pL/%\x{b0}\x{b2}\x{b3}\x{b7}]{0,14}(?: \pL
 # What stands behind the digits, in parts. A letter of a unit (5 kg) is first taken for a factor: see `_Marks.of`.
 AFTER = rf"(?P<gap> ?)(?P<factor>(?:{FACTOR})?)(?P<space> ?)(?P<after>(?:{CURRENCY}|{_WORD})?)"
 _MASK = "x{2,}"  # digits that were made illegible: 860xx is no number
+_COMPASS = ("n", "e", "s", "w")
 _ODD, _MANY = 0.02, 20  # the share of numbers that an odd unit has at most, or one of 20
 _NAMES = ("before", "gap", "factor", "space", "after")
 _BETWEEN = "\x1f"
@@ -92,6 +91,11 @@ class Units:
         return bool(self.unit) and _matches(self.unit, CURRENCY)
 
     @property
+    def is_angle(self) -> bool:
+        """Whether the unit is degrees, or a point of the compass."""
+        return self.unit.startswith("\N{DEGREE SIGN}") or self.unit.lower() in _COMPASS
+
+    @property
     def listed(self) -> str:
         """Several units in words."""
         return list_words(dict(sorted(self.several.items(), key=lambda item: -item[1])))
@@ -107,7 +111,7 @@ def find_units(parts: Any) -> Units:
     ('', True, 1)
     """
     fields = [pc.struct_field(parts, name) for name in _NAMES]
-    joined = pc.binary_join_element_wise(*fields, pa.scalar(_BETWEEN, fields[0].type))
+    joined = pc.binary_join_element_wise(*fields, text_scalar(_BETWEEN, fields[0].type))
     cells = word_counts(joined)
     marks_of = {text: _Marks.of(text) for text in cells}
     counts: Counter[_Marks] = Counter()

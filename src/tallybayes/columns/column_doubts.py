@@ -19,13 +19,14 @@ import pyarrow as pa
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.cells.arrow import combine_chunks, is_text_type, pc, word_counts
 from tallybayes.cells.date_format import parse_date
-from tallybayes.cells.missing_words import SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
+from tallybayes.cells.missing_words import NONE, SIGNS, MissingWords, are_plus_and_minus, words_that_are_values
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.columns.column_spec import ColumnSpec, Status
 from tallybayes.columns.identifier import named_as_code, named_as_identifier
 from tallybayes.columns.label_spec import label_column
-from tallybayes.doubts import as_family, doubt, tell_doubts
-from tallybayes.errors import shorten
+from tallybayes.columns.schema import Schema
+from tallybayes.doubts import as_family, doubt, ignored, tell_doubts
+from tallybayes.errors import did_you_mean, shorten
 from tallybayes.families import Ordinal
 from tallybayes.formatting import listed, shown
 from tallybayes.tables.raw_values import is_missing, is_number
@@ -33,6 +34,7 @@ from tallybayes.tables.source import BadRows
 from tallybayes.tables.table import Table, column_values
 
 __all__ = [
+    "doubt_absent_columns",
     "doubt_bad_rows",
     "doubt_exclusions",
     "doubt_labels",
@@ -58,13 +60,18 @@ _FIRST = 10
 _LEAST_DATES = 5  # different values
 _FIRST_DATE, _LAST_DATE = 19000101, 21001231
 _ONLY = 'missing_only=[""] (--missing-only "") reads all such words as values; a word in place of "" stays missing'
-_USES = {
+_USES = {  # columns that are not used, and the family that uses them, or what else to do with one of them
     Status.IDENTIFIER: ("texts that hardly repeat, excluded as identifiers", "text"),
     Status.NUMBER_IDENTIFIER: ("numbers that hardly repeat, excluded as identifiers", "histogram"),
     Status.SAME_DATE: ("dates and times whose parts are all the same, excluded", "categorical"),
     Status.NESTED: ("nested values, excluded", None),
+    Status.REAL_LISTS: ("lists of real numbers, excluded", None),
     Status.NO_FAMILY: ("values of a type that no family takes, excluded", None),
 }
+_DIVIDED = (
+    "give each number a column: in pandas frame.drop(columns={name!r}).join(pd.DataFrame(frame[{name!r}].tolist(), "
+    'index=frame.index).add_prefix("{name}_")), in SQL SELECT * EXCLUDE ("{name}"), "{name}"[1] AS "{name}_1", ...'
+)
 
 
 def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> MissingWords | None:
@@ -73,9 +80,13 @@ def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> Mi
     table: the first rows of a file of text; words: those that were given.
     """
     values, label = {}, label_column(label, table.columns)[0]
-    for name, counts in table.missing_words.items():
-        column = table.columns[name]
-        if is_text_type(column.type) and not counts.keys().isdisjoint(SIGNS):  # signs among numbers are no values
+    texts = {name for name in table.missing_words if is_text_type(table.columns[name].type)}
+    among_numbers = {word for name, counts in table.missing_words.items() if name not in texts for word in counts}
+    for name in (name for name in table.missing_words if name in texts):  # signs among numbers are no values
+        counts = {word: n for word, n in table.missing_words[name].items() if word in SIGNS or _is_none(word)}
+        counts = {word: n for word, n in counts.items() if not (_is_none(word) and word in among_numbers)}
+        if counts:
+            column = table.columns[name]
             others = word_counts(combine_chunks(column))
             if found := words_that_are_values(counts, others, are_labels=name == label):
                 values[name] = found
@@ -83,6 +94,10 @@ def find_sign_values(table: Table, words: MissingWords | None, label: Any) -> Mi
         return words
     given = words or MissingWords()
     return MissingWords(given.words, given.only, tuple(values.items()))
+
+
+def _is_none(word: str) -> bool:
+    return word.lower() == NONE
 
 
 def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterable[str], label: str | None) -> None:
@@ -104,7 +119,7 @@ def doubt_missing_words(table: Table, words: MissingWords | None, names: Iterabl
                 doubt("missing words", f"{shown} is a value here, not a missing value", column=name, hint=hint)
         holds_text = column_type is None or is_text_type(column_type) or pa.types.is_null(column_type)
         for word, n in counts.items() if name != label and holds_text else ():
-            is_none = word.lower() == "none"
+            is_none = _is_none(word)
             if n < _SEVERAL * table.n_rows or (n < _LEAST_SIGNS and not (is_none and n >= _FREQUENT * table.n_rows)):
                 continue
             if is_none or word in SIGNS[:-1]:
@@ -160,6 +175,21 @@ def doubt_labels(label: Any, n_skipped: int, n_rows: int, words: Mapping[str, in
     doubt("labels", f"{text}; words that were read as a missing label: {shown}", column=label, hint=_ONLY)
 
 
+def doubt_absent_columns(head: Table, schema: Schema) -> None:
+    """Say which columns of a model some data does not have; mails and texts may lack any.
+
+    head: its first rows, with the names that the model looks up.
+    """
+    names = head.columns
+    absent = [name for name in schema.columns_in_use if name not in names and not head.holds_documents]
+    if absent:
+        text = f"columns of the model that are not in the data, treated as missing: {listed(absent, _LISTED)}"
+        others = [name for name in names if name not in schema.columns and name != schema.label]
+        near = (f"{name!r}: {meant}" for name in absent if (meant := did_you_mean(name, others)))
+        hint = next(near, did_you_mean(absent[0], others, "other columns") or "check the names of the columns")
+        doubt("file", text, hint=hint)
+
+
 def doubt_bad_rows(bad: BadRows | None) -> None:
     """Say that rows were skipped because they could not be read, as the user had asked for."""
     if bad is not None and bad.count:
@@ -193,6 +223,10 @@ def doubt_exclusions(specs: Iterable[ColumnSpec], table: Table) -> None:
     for status, names in excluded.items():
         text, family = _USES[status]
         hint = None if family is None else f"{as_family(names[0], family)} uses {'it' if len(names) == 1 else 'one'}"
+        if status in (Status.NESTED, Status.NO_FAMILY):
+            hint = f"{ignored(names[0])} leaves it out"
+        elif status is Status.REAL_LISTS:
+            hint = _DIVIDED.format(name=names[0])
         doubt("excluded column", f"{text}: {listed(names, _LISTED)}", hint=hint)
 
 

@@ -50,6 +50,7 @@ class Status(Enum):
     MAIL_DATE = "date of a mail"
     SAME_DATE = "all the same"
     NESTED = "nested values"
+    REAL_LISTS = "lists of real numbers"  # vectors, whose numbers hardly repeat: they are no tags
     NO_FAMILY = "no family"  # values of a type that no family takes
 
 

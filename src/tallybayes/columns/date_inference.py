@@ -5,21 +5,21 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.arrays.array_types import Integers
-from tallybayes.cells.arrow import combine_chunks, integers, is_text_type, pc, text_buffers, to_list, to_numpy
+from tallybayes.cells.arrow import combine_chunks, is_text_type, to_list, to_numpy
 from tallybayes.cells.century import POSIX, born, full_year, window_start
 from tallybayes.cells.date_format import (
     DATE_PARTS,
     DAY,
     DateFormat,
-    begins_with_day_or_month,
+    DateOrder,
+    has_offset,
     is_date,
     is_month,
     is_season,
@@ -43,13 +43,20 @@ from tallybayes.columns.readers.number_reader import NumberReader
 from tallybayes.columns.readers.reader import DatePart
 from tallybayes.columns.readers.reader_registry import reader_for
 from tallybayes.columns.schema import Schema
-from tallybayes.doubts import as_family, doubt
+from tallybayes.doubts import Doubt, as_family, doubt, tell_doubts
 from tallybayes.families import Family, Ordinal
 from tallybayes.tables.raw_values import are_whole, is_missing, is_number
-from tallybayes.tables.source import OpenDateError
 from tallybayes.tables.table import Raw, Table
 
-__all__ = ["are_dates", "check_later_files", "check_open_dates", "check_order", "infer_date_parts", "is_date_type"]
+__all__ = [
+    "are_dates",
+    "check_later_files",
+    "check_order",
+    "date_texts",
+    "infer_date_parts",
+    "is_date_type",
+    "order_doubt",
+]
 
 _REASONS = {
     "elapsed": "days since 1970-01-01",
@@ -169,7 +176,8 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
         return replace(form, epoch=_unit(raw))
     if form.epoch is not None:
         return form
-    texts = _texts(raw)
+    texts = date_texts(raw)
+    _doubt_offsets(name, texts, form)
     form = form if form.years_from is not None else _with_century(name, form, texts)
     if (order := order_of(texts)) is None:
         return form
@@ -177,13 +185,19 @@ def decide_format(name: str, raw: Raw, form: DateFormat) -> DateFormat:
         return replace(form, points_day_first=form.day_first) if order.only_points else form
     first, other = ("day", "month") if order.day_first else ("month", "day")
     if order.ambiguous:
-        hint = f"{as_family(name, f'date:{other}_first')} reads it the other way"
-        doubt("dates", f"{order.ambiguous[0]!r} was read with the {first} first", column=name, hint=hint)
+        tell_doubts([order_doubt(name, order)])
     if order.has_points and order.day_first != order.points_day_first:
         text = f"dates with points were read with the {other} first, the others with the {first} first"
         same = "date:day_first" if order.day_first else "date:month_first,points_month_first"
         doubt("dates", text, column=name, hint=f"{as_family(name, same)} reads all of them with the {first} first")
     return replace(form, day_first=order.day_first, points_day_first=order.points_day_first)
+
+
+def order_doubt(name: str, order: DateOrder) -> Doubt:
+    """That all dates of a column can be read both ways."""
+    first, other = ("day", "month") if order.day_first else ("month", "day")
+    hint = f"{as_family(name, f'date:{other}_first')} reads it the other way"
+    return Doubt("dates", f"{order.ambiguous[0]!r} was read with the {first} first", name, hint)
 
 
 def check_order(table: Table, schema: Schema) -> None:
@@ -197,7 +211,7 @@ def check_order(table: Table, schema: Schema) -> None:
         form = spec.reader.dates
         if form is None or form.epoch is not None or spec.origin is Origin.SPECIFIED or name not in table.columns:
             continue
-        order = order_of(_texts(table.columns[name][:_SAMPLE]))
+        order = order_of(date_texts(table.columns[name][:_SAMPLE]))
         if order is None or order.only_points:
             continue
         if form.day_first is None:
@@ -217,57 +231,6 @@ def check_later_files(tables: Iterable[Table], schema: Schema) -> Iterator[Table
             check_order(table, schema)
         file = here
         yield table
-
-
-def check_open_dates(table: Table, schema: Schema, may_begin_again: Callable[[OpenDateError], bool]) -> None:
-    """Look for dates that begin with the day or the month, where the first rows had none and left the order open.
-
-    Of rows that a model is fitted to. An OpenDateError asks for all cells of the column to decide; where the data
-    cannot be read from its start once more, there is a doubt.
-    """
-    for name, spec in schema.columns.items():
-        form = spec.reader.dates
-        if form is None or form.day_first is not None or form.epoch is not None or name not in table.columns:
-            continue
-        if (row := _first_open_date(table.columns[name])) is None:
-            continue
-        hint = f"{as_family(name, 'date:day_first')} and date:month_first say what comes first"
-        got, expected = table.columns[name][row].as_py(), "a date that begins with the year"
-        error = table.locate(OpenDateError(expected, got=got, column=name, row=row, hint=hint))
-        if isinstance(error, OpenDateError) and may_begin_again(error):
-            raise error
-        check_order(table.only([name]).part(row, table.n_rows), schema.with_columns({name: spec}))
-
-
-def _first_open_date(raw: Raw) -> int | None:
-    """The first cell of a column of text that is a date like 01/02/2024."""
-    if not isinstance(raw, (pa.Array, pa.ChunkedArray)) or not is_text_type(raw.type):
-        return None
-    cells = combine_chunks(raw)
-    rows = _with_early_separator(cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells)
-    likely = cells.take(integers(rows))
-    places = np.flatnonzero(to_numpy(pc.fill_null(begins_with_day_or_month(likely), False)))
-    is_open: dict[str, bool] = {}  # 03/03/2024 is not
-    for place in places.tolist():
-        text = likely[place].as_py()
-        if is_open.setdefault(text, order_of({text: 1}) is not None):
-            return int(rows[place])
-    return None
-
-
-def _with_early_separator(cells: Any) -> Integers:
-    """The rows whose second or third byte is one of - / . which no date that begins with the year has there.
-
-    >>> _with_early_separator(pa.array(["2024-01-02", "1/2/2024", "01.02.2024", None, ""])).tolist()
-    [1, 2]
-    """
-    bounds, content, _ = text_buffers(cells)
-    is_separator = np.zeros(256, bool)
-    is_separator[[ord(sign) for sign in "-/."]] = True
-    padded = np.append(content, np.zeros(3, np.uint8)) if len(content) else np.zeros(3, np.uint8)
-    first = bounds[:-1]
-    found = is_separator[padded[first + 1]] | is_separator[padded[first + 2]]
-    return np.flatnonzero(found & (bounds[1:] - first > _SHORTEST))
 
 
 def _doubt_order(name: str, texts: Sequence[str], form: DateFormat) -> None:
@@ -297,6 +260,18 @@ def _span(texts: Iterable[str], form: DateFormat) -> int:
     return max(days) - min(days)
 
 
+def _doubt_offsets(name: str, texts: Iterable[str], form: DateFormat) -> None:
+    """Say it if some times have an offset from UTC and others do not, unless the clock of these was given."""
+    times = [text for text in texts if ":" in text]
+    with_offset = [text for text in times if has_offset(text)]
+    if form.zone is not None or not with_offset or len(with_offset) == len(times):
+        return
+    without = next(text for text in times if not has_offset(text))
+    text = f"some times have an offset from UTC ({with_offset[0]!r}) and others have none ({without!r}): these are read"
+    hint = f"{as_family(name, 'date:zone=Europe/Berlin')} names their clock, zone=UTC too; or write all in one way"
+    doubt("dates", f"{text} as UTC", column=name, hint=hint)
+
+
 def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> DateFormat:
     """The format with the century of years of two digits, where it is not the usual one or the dates are births."""
     short = {text: year for text in texts if (year := short_year(text)) is not None}
@@ -319,11 +294,11 @@ def _with_century(name: str, form: DateFormat, texts: Mapping[str, int]) -> Date
 
 def _are_months(raw: Raw) -> bool:
     """Whether all texts of a column are months, or missing."""
-    texts = [text for text in itertools.islice(_texts(raw), _SAMPLE) if is_month(text) or _is_date(text)]
+    texts = [text for text in itertools.islice(date_texts(raw), _SAMPLE) if is_month(text) or _is_date(text)]
     return bool(texts) and all(map(is_month, texts))
 
 
-def _texts(raw: Raw) -> Mapping[str, int]:
+def date_texts(raw: Raw) -> Mapping[str, int]:
     """The distinct texts of a column and how often each occurs."""
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type

@@ -4,7 +4,7 @@ booleans, and numbers that are only 0 and 1   bernoulli
 numbers, whole ones too                       histogram (or the family given by `numeric=`); poisson only if asked for
 text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
 text with |, ; or , between values; sets      tags (`columns/tag_rules.py`)
-lists, in cells of text too                   tags if hardly any has a value twice, else multinomial
+lists, in cells of text too                   tags if hardly any has a value twice, else multinomial; vectors: none
 maps, sparse matrices                         multinomial
 prose                                         text
 dates and times                               none: their parts are columns with families (`columns/date_inference.py`)
@@ -35,7 +35,7 @@ from tallybayes.columns.readers.date_reader import DateReader
 from tallybayes.columns.readers.flag_reader import FlagReader
 from tallybayes.columns.readers.key_reader import text_codes
 from tallybayes.columns.readers.number_reader import as_reals
-from tallybayes.columns.tag_rules import are_sets, n_tags
+from tallybayes.columns.tag_rules import are_sets, are_vectors, n_tags
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 from tallybayes.tables.raw_values import has_fraction, is_missing, is_number, plain_reals
@@ -236,6 +236,8 @@ def _from_container(name: str, first: Any, values: Sequence[Any] | None) -> Colu
     if isinstance(first, _LISTS):
         if any(isinstance(v, (list, dict)) for value in some if isinstance(value, _LISTS) for v in value):
             return ColumnSpec.unused(name, Status.NESTED)
+        if are_vectors(_tokens(value) for value in some if isinstance(value, _LISTS)):
+            return ColumnSpec.unused(name, Status.REAL_LISTS)
         return _lists(name, None if values is None else ((_tokens(v), 1) for v in values if isinstance(v, _LISTS)))
     if is_date_type(first):
         return _dates(name)
@@ -271,6 +273,8 @@ def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
     if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
         return ColumnSpec(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if are_lists(some):
+        if are_vectors(map(split_list, some)):
+            return ColumnSpec.unused(name, Status.REAL_LISTS)
         return _lists(name, ((split_list(text), n) for text, n in values.items()))
     is_diverse = n_values > n_rows / 2 or n_values > max(n_rows / _SELDOM, _MANY_TEXTS)
     if is_diverse and np.mean([len(value) for value in some]) > _LONG:

@@ -52,7 +52,7 @@ from tallybayes.tables.table import Raw, Table
 
 __all__ = ["Inference", "with_readings"]
 
-_MANY_DIGITS, _SOME_DIGITS = 100, 10  # different numbers that are given as text, from which on that is said
+_MANY_DIGITS, _SOME_DIGITS = 20, 10  # different numbers that are given as text, from which on that is said
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels, words_for_no_label
+from tallybayes.columns.batch import names_to_find
+from tallybayes.columns.column_doubts import doubt_absent_columns, doubt_bad_rows, doubt_labels, words_for_no_label
 from tallybayes.columns.label import Labels
 from tallybayes.doubts import collect_doubts, doubt, tell_together
 from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, did_you_mean, shorten, warn
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluatedRows",
     "add_rows",
     "check_column",
+    "doubt_columns",
     "evaluate",
     "evaluate_batches",
     "finish_evaluation",
@@ -94,6 +96,7 @@ def evaluate(
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
     words = no_label_words(snapshot, source, label)
+    doubt_columns(snapshot, source)
     rows = EvaluatedRows(snapshot, source, label, leave_one_out, sample_weight, group, by)
     evaluation = rows.score(partial(evaluate_batches, snapshot, label, by=by), lambda result: result)
     evaluation.bad = 0 if source.bad is None else source.bad.count
@@ -101,6 +104,13 @@ def evaluate(
     doubt_labels(label, evaluation.skipped, evaluation.n_rows + evaluation.skipped, words)
     doubt_bad_rows(source.bad)
     return finish_evaluation(evaluation, snapshot, label, positive)
+
+
+def doubt_columns(snapshot: Snapshot, source: Source) -> None:
+    """Say which columns of a model some data to evaluate it on does not have."""
+    schema = snapshot.state.schema
+    source.look_for(schema.columns)
+    doubt_absent_columns(source.head().with_names(names_to_find(schema)), schema)
 
 
 def no_label_words(snapshot: Snapshot, source: Source, label: Any) -> Mapping[str, int]:

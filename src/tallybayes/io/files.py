@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.cells.arrow import is_text_type, pc
+from tallybayes.cells.arrow import integers, is_text_type
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.doubts import Doubt, DoubtKind, as_family, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
 from tallybayes.io.formats.arff import Arff, is_arff
-from tallybayes.io.formats.delimited import Delimited, LaterCells
+from tallybayes.io.formats.delimited import Delimited
 from tallybayes.io.formats.document_files import KINDS, DocumentFiles, Folder, combined, document_kind
 from tallybayes.io.formats.excel import Excel, is_workbook
 from tallybayes.io.formats.file_format import FileFormat, ReadOptions
@@ -41,6 +41,7 @@ from tallybayes.io.formats.input_file import (
     without_compression_suffix,
 )
 from tallybayes.io.formats.json import Json
+from tallybayes.io.formats.later_cells import LaterCells
 from tallybayes.io.formats.relation import ArrowFile, Database, Parquet, Sql, is_arrow, is_query
 from tallybayes.io.formats.sqlite import Sqlite
 from tallybayes.io.formats.statistics_file import StatisticsFile, statistics_kind
@@ -65,7 +66,7 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
 _BELOW = 10_000_000  # cells below the first rows that decide about a column that these were wrong about
-_ODD_ROWS = 100  # of these that become first rows, from all parts of the file
+_ODD_ROWS = 100  # of these that become first cells, from all parts of the file
 _LATER = 1000  # rows examined in files after the first
 _EMPTY = 1000  # empty cells after which no words for missing values are looked for
 _ENDINGS = {
@@ -202,7 +203,7 @@ class Files(Source):
 
     def _n_first(self, form: Delimited) -> int:
         """How many rows of the file are first rows."""
-        n_added = sum(int(later.rows.num_rows) for later in form.later.values())
+        n_added = sum(len(later.some) for later in form.later.values())
         return self.head().n_rows - n_added
 
     def _look_below(self, error: UnexpectedCellError) -> bool:
@@ -210,21 +211,16 @@ class Files(Source):
         form, column = self.formats[0], str(error.column)
         if not isinstance(form, Delimited) or not self._can_look_below(error):
             return False
-        n_first, cells, rows = self._n_first(form), list[Any](), list[Any]()
+        n_first, below = self._n_first(form), list[Any]()
         self._unread_numbers = UnreadNumbers()
-        for table in self.batches(dict.fromkeys(form.expressions)):
-            here = pa.table({name: _as_text(table, name) for name in form.expressions})
-            below = here.slice(n_first)
+        for table in self.batches({column: None}):
+            here = _as_text(table, column)
+            below.append(here.slice(n_first))
             n_first = max(n_first - len(here), 0)
-            cells.append(below[column])
-            odd = form.is_unexpected(error, below[column].combine_chunks())
-            rows.append(below.filter(pc.fill_null(odd, False)))
-        every = pa.chunked_array([chunk for part in cells for chunk in part.chunks], pa.string())
-        odd_rows = pa.concat_tables(rows)
-        some = odd_rows.take(
-            pa.array(np.linspace(0, len(odd_rows) - 1, min(len(odd_rows), _ODD_ROWS)).astype(np.int64))
-        )
-        form.later[column] = LaterCells(every.slice(0, _BELOW).combine_chunks(), some)
+        cells = pa.concat_arrays(below)
+        odd = form.unexpected(error, cells)
+        some = odd.take(integers(np.linspace(0, len(odd) - 1, min(len(odd), _ODD_ROWS)).astype(np.int64)))
+        form.later[column] = LaterCells(cells.slice(0, _BELOW), some)
         self._head = None
         text = f"all cells have decided how it is read, not the first {HEAD:,} alone, because of {shorten(error.got)}"
         place = str(error.file) if error.line is None else f"{error.file}, line {error.line}"

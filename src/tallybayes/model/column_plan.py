@@ -268,7 +268,6 @@ class _ColumnPlan:
         doubt_large_integers(specs, self._head)
         doubt_numbers_like_dates(specs, self._head)
         doubt_missing_words(self._head, self._words, inferred, label)
-        said = {name for name, reading in self._head.readings.items() if reading.doubts}
-        if self._head.is_from_file:  # its format says what is nested, and how to reach it
-            said |= {name for name in inferred if self.columns[name].status is Status.NESTED}
+        said: set[str | None] = {name for name, reading in self._head.readings.items() if reading.doubts}
+        said |= {one.column for one in self._head.doubts if one.kind == "file"}  # what is nested, and how to reach it
         doubt_exclusions((self.columns[name] for name in inferred if name not in said), self._head)

@@ -11,11 +11,12 @@ from typing import Any
 
 from tallybayes.arrays.axis import merge_keys
 from tallybayes.columns.batch import columns_to_read, names_to_find, read_batch, with_parts
-from tallybayes.columns.column_doubts import doubt_numbers
+from tallybayes.columns.column_doubts import doubt_absent_columns, doubt_numbers
 from tallybayes.columns.column_spec import Origin
-from tallybayes.columns.date_inference import check_later_files, check_open_dates, check_order
+from tallybayes.columns.date_inference import check_later_files, check_order
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import label_column
+from tallybayes.columns.later_dates import LaterDates
 from tallybayes.columns.schema import Schema
 from tallybayes.doubts import as_family
 from tallybayes.errors import DataError, ParameterError
@@ -50,12 +51,17 @@ class RowCounter:
             self._grow(source.head())
             columns = columns_to_read(self.rows.schema, label, weight)
         if self._plan.labels:  # of a model that has learned rows; a fit decides by these rows themselves
-            check_order(source.head().with_names(self.rows.schema.columns), self.rows.schema)
+            head = source.head().with_names(self.rows.schema.columns)
+            check_order(head, self.rows.schema)
+            if head.is_from_file and self._plan.learns:  # a part of a row is usual among dicts
+                doubt_absent_columns(head, self._plan.schema)
+        is_fit = not self._plan.labels
+        dates = LaterDates(source.head(), self.rows.schema, source.may_begin_again) if is_fit else None
         for batch in check_later_files(source.batches(columns), self.rows.schema):
             self._grow(batch)
             table = batch.with_names(names_to_find(self.rows.schema, label, weight))  # also what is sampled
-            if not self._plan.labels:
-                check_open_dates(table, self.rows.schema, source.may_begin_again)
+            if dates is not None:
+                dates.check(table, self.rows.schema)
             table = with_parts(table, self.rows.schema, self.rows.unread_dates)
             for part, (statistics, n_missing) in source.work_on_good_rows(table, self._count_table):
                 self.rows.add_statistics(statistics)
@@ -63,6 +69,8 @@ class RowCounter:
                     self.rows.statistics.bound()
                 self.rows.n_rows += part.n_rows
                 self.rows.n_missing += n_missing
+        if dates is not None:
+            self.rows.schema = dates.without_settled(self.rows.schema)
         return self.rows
 
     def _count_table(self, table: Table) -> tuple[SufficientStatistics, int]:

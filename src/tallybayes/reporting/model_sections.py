@@ -59,11 +59,16 @@ def _facts(data: ReportData) -> list[tuple[str, str, str]]:
     """The metrics with their names and baselines."""
     evaluation = data.evaluation
     skipped = f"{_count(evaluation.skipped)} without a label skipped" if evaluation.skipped else ""
+    grouped, by_group = evaluation.grouped, []
+    if grouped is not None:
+        about = f"log loss: {cell_text(grouped.log_loss)}"
+        by_group = [("accuracy, whole groups held out", f"{grouped.accuracy:.1%}", about)]
     coverage = ("coverage", f"{evaluation.coverage:.1%}", "share of rows with a prediction")
     facts = [
         ("rows", _count(evaluation.n_rows), skipped),
         *([coverage] if evaluation.abstained else []),
         ("accuracy", f"{evaluation.accuracy:.1%}", f"majority class: {evaluation.majority:.1%}"),
+        *by_group,
         ("balanced accuracy", f"{evaluation.balanced_accuracy:.1%}", "mean recall"),
         ("log loss", cell_text(evaluation.log_loss), f"class shares alone: {cell_text(evaluation.prior_log_loss)}"),
         ("Brier score", cell_text(evaluation.brier), "from 0 to 2"),

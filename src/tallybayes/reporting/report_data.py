@@ -21,7 +21,15 @@ from tallybayes.columns.column_doubts import doubt_bad_rows, doubt_labels
 from tallybayes.columns.label import Labels
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import Batches, EvaluatedRows, add_rows, check_column, group_column, no_label_words
+from tallybayes.evaluation.evaluate import (
+    Batches,
+    EvaluatedRows,
+    add_rows,
+    check_column,
+    doubt_columns,
+    group_column,
+    no_label_words,
+)
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
@@ -157,6 +165,7 @@ def collect(
     label = snapshot.label_or_default(label)
     check_column("by", by, source)
     words = no_label_words(snapshot, source, label)
+    doubt_columns(snapshot, source)
     work = partial(_collect, model, snapshot, label, rows, by)
     scored = EvaluatedRows(snapshot, source, label, leave_one_out, group=group, by=by)
     collected = scored.score(work, _evaluation)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.sparse_matrix import check_csr, is_sparse
-from tallybayes.cells.arrow import integers
+from tallybayes.cells.arrow import integers, without_views
 from tallybayes.cells.number_reading import NumberReading
 from tallybayes.doubts import Doubt
 from tallybayes.errors import DataError, Described, TallyError
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 _FEW_ROWS = 1024
-_TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
 
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
 
@@ -208,11 +207,9 @@ def take_rows(raw: Raw, rows: NDArray[np.int64]) -> Raw:
         return [raw[i] for i in rows.tolist()]
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return raw[rows]
-    if (plain := _TAKEABLE.get(raw.type)) is not None:
-        raw = raw.cast(plain)
     try:
-        return raw.take(integers(rows))
-    except pa.ArrowNotImplementedError:  # Arrow cannot take rows of lists and structures that hold views: one by one
+        return without_views(raw).take(integers(rows))
+    except pa.ArrowNotImplementedError:  # Arrow cannot take rows of every type: one by one
         return [raw[i].as_py() for i in rows.tolist()]
 
 
@@ -262,17 +259,19 @@ def raw_column(values: Any) -> Raw:
         if values.ndim != 1:
             raise DataError("a column of values", got=Described(f"an array of shape {values.shape}"))
         return values if values.flags.aligned else values.copy()  # such as a field of packed records
-    if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return without_views(values)
+    if isinstance(values, list) or is_sparse(values):
         return values
     if _is_object_series(values):
         return values.to_list()
     if has_attribute(values, "__arrow_c_stream__"):
         try:
-            return pa.chunked_array(values)
+            return without_views(pa.chunked_array(values))
         except (pa.ArrowException, TypeError):  # values of several types: encoding names the first that does not fit
             return list(values)
     if has_attribute(values, "__arrow_c_array__"):
-        return pa.array(values)
+        return without_views(pa.array(values))
     if has_attribute(values, "__array__"):
         return raw_column(np.asarray(values))
     if not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
@@ -323,7 +322,7 @@ def _from_arrow(data: Any) -> Table:
     except pa.ArrowException as error:
         hint = "it has a column of a type that Arrow does not have, or is not a table"
         raise DataError(f"the data frame cannot be read as Arrow: {error}", hint=hint) from error
-    columns = table.columns
+    columns = list(map(without_views, table.columns))
     if library_of(data) == "polars":
         columns = [
             series.to_list() if _is_object_series(series) else column

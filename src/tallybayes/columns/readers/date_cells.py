@@ -95,7 +95,7 @@ def _from_arrow(raw: Any, form: DateFormat) -> DateCells | None:
 def _integers(array: Any) -> Integers:
     """An Arrow array of times as integers, NO_DATE where it is null."""
     whole = array.cast(pa.int64())
-    return np.where(valid_rows(whole), to_numpy(whole.fill_null(0)), NO_DATE)
+    return np.where(valid_rows(whole), to_numpy(whole, null=0), NO_DATE)
 
 
 def _from_numbers(values: np.ndarray, form: DateFormat) -> DateCells:

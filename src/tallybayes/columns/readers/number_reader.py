@@ -12,7 +12,7 @@ import pyarrow as pa
 from tallybayes.arrays.column import Reals
 from tallybayes.cells.arrow import as_doubles, combine_chunks, integers, to_numpy, valid_rows
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.columns.readers.reader import Fact, ReadContext, Reader, check_column, text_of, unwrap, wrong_type

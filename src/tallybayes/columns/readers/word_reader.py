@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.column import Codes
-from tallybayes.cells.arrow import pc, strings
+from tallybayes.cells.arrow import pc, strings, text_scalar
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.columns.readers.key_reader import KeyReader
@@ -86,4 +86,4 @@ def words_among(raw: Raw, form: NumberFormat | None, words: tuple[str, ...], con
     known = pc.is_in(cells, value_set=strings(list(words)).cast(cells.type))
     kept = pc.if_else(known, cells, pa.nulls(1, cells.type)[0])
     is_number = pc.is_valid((form or NumberFormat()).parse(cells))
-    return pc.if_else(is_number, pa.scalar(NUMBER_KEY, cells.type), kept)
+    return pc.if_else(is_number, text_scalar(NUMBER_KEY, cells.type), kept)

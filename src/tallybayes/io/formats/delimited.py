@@ -13,16 +13,14 @@ import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.chunks import n_threads
-from tallybayes.cells.arrow import pc
-from tallybayes.cells.date_format import begins_with_day_or_month
 from tallybayes.cells.missing_words import MissingWords
-from tallybayes.cells.number_detection import detect_numbers, looks_like_number
+from tallybayes.cells.number_detection import detect_numbers
 from tallybayes.cells.number_format import NumberFormat, with_signs
 from tallybayes.cells.number_reading import NumberReading, as_found
 from tallybayes.doubts import Doubt
@@ -34,26 +32,18 @@ from tallybayes.io.formats.duckdb_connection import sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat, WantedColumn
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.io.formats.later_cells import LaterCells, unexpected_cells
 from tallybayes.io.formats.totals_row import LAST_ROWS, totals_at_end
-from tallybayes.tables.raw_values import is_number
-from tallybayes.tables.source import BadRows, Kind, OpenDateError, UnexpectedCellError
+from tallybayes.tables.source import BadRows, Kind, UnexpectedCellError
 from tallybayes.tables.table import Table
 
-__all__ = ["Delimited", "LaterCells"]
+__all__ = ["Delimited"]
 
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
-_FLAG = r"^(?i:true|false|t|f|yes|no|y|n|0|1)$"
 _KINDS: dict[Any, Kind] = {pa.bool_(): "flag", pa.int64(): "number", pa.float64(): "number"}
-
-
-class LaterCells(NamedTuple):
-    """All cells of a column below the first rows, and some rows of all columns in which it is of another type."""
-
-    cells: Any
-    rows: pa.Table
 
 
 class Delimited(DuckDBFormat):
@@ -103,7 +93,7 @@ class Delimited(DuckDBFormat):
             return None
         form = type(self)(file, replace(options, quote="none"))
         text = f"quotes are read as signs like any other, because of line {error.line}: {shorten(error.got)}"
-        hint = "quote='\"' (--quote '\"') takes them for quotes around cells"
+        hint = "quote='none' (--quote none) reads them so; if they are quotes around cells, mend this line"
         form.doubts = (Doubt("file", text, hint=hint), *form.doubts)
         return form
 
@@ -273,7 +263,7 @@ class Delimited(DuckDBFormat):
             return None
         found = reading.needed_format
         if found is not None and self.unread_numbers is not None:
-            self.unread_numbers.tell_once(replace(one, column=name) for one in reading.doubts)
+            self.unread_numbers.tell_once(replace(one, column=name) for one in reading.doubts_of_model)
         return None if found is None else replace(found, words=())
 
     def _without_words(self, name: str, column: Any) -> Any:
@@ -292,8 +282,11 @@ class Delimited(DuckDBFormat):
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, with the type of each column inferred from them."""
         self._keeps_words = True
-        first = pa.table(self._first_rows(n, skip_bad).columns, list(self.expressions))
-        rows = pa.concat_tables([*(later.rows for later in self.later.values()), first])  # families see them first
+        names = list(self.expressions)
+        first = pa.table(self._first_rows(n, skip_bad).columns, names)
+        rows = pa.concat_tables(
+            [*(later.rows(name, names) for name, later in self.later.items()), first]
+        )  # families see them first
         cells = [column.combine_chunks() for column in rows.columns]
         written = dict(zip(self.expressions, cells, strict=True))
         texts = {name: self._without_words(name, column) for name, column in written.items()}
@@ -328,24 +321,16 @@ class Delimited(DuckDBFormat):
 
     def _with_later(self, texts: dict[str, Any]) -> dict[str, Any]:
         """The first cells, and of columns that they were wrong about all others too."""
-        n_added = sum(later.rows.num_rows for later in self.later.values())
+        n_added = sum(len(later.some) for later in self.later.values())
         later = {name: one.cells for name, one in self.later.items() if name in texts}
         return texts | {name: pa.concat_arrays([texts[name][n_added:], cells]) for name, cells in later.items()}
 
-    def is_unexpected(self, error: UnexpectedCellError, cells: Any) -> Any:
-        """Which cells of a column are of another type than the first ones, as the one that the error is about."""
+    def unexpected(self, error: UnexpectedCellError, cells: Any) -> Any:
+        """The cells of a column that are of another type than the first ones, as the one that the error is about."""
         name = str(error.column)
-        if isinstance(error, OpenDateError):
-            return begins_with_day_or_month(cells)
-        if self.inferred.get(name) == "flag":
-            return pc.invert(pc.match_substring_regex(cells, _FLAG))
         reading = self.readings.get(name)
         form = (None if reading is None else reading.needed_format) or NumberFormat()
-        numbers = form.parse(cells)
-        if is_number(error.got):  # it was read as a number, but the first ones were only 0 and 1
-            return pc.invert(pc.is_in(numbers, value_set=pa.array([0.0, 1.0])))
-        is_word = not looks_like_number(pa.array([error.got]))[0].as_py()
-        return pc.and_(pc.is_null(numbers), pc.xor(looks_like_number(cells), is_word))
+        return unexpected_cells(error, cells, form, is_flag=self.inferred.get(name) == "flag")
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cells.arrow import integers, is_text_type, pc, strings, to_numpy, valid_rows
-from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.errors import DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tallybayes.cells.list_cell import split_list
 from tallybayes.cells.missing_words import trim_cells
-from tallybayes.cells.number_detection import mostly_numbers
+from tallybayes.cells.number_evidence import mostly_numbers
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_text
 from tallybayes.io.formats.duckdb_format import DuckDBFormat

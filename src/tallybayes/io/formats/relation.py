@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 import pyarrow as pa
@@ -25,10 +26,13 @@ from tallybayes.io.formats.duckdb_connection import (
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.io.formats.unread_json import unread_doubt
 from tallybayes.tables.nested_values import DEPTH, FIELDS, Path, path_name
+from tallybayes.tables.table import Table
 
 __all__ = ["ArrowFile", "Database", "Parquet", "Sql", "chosen_table", "is_arrow", "is_query"]
 
+_SOME = 1000  # nested values that are looked at
 _FILE, _OLD, _STREAM = b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"
 _AS = {pa.null(): pa.string(), pa.float16(): pa.float32()}  # types that DuckDB does not take
 _JSON_TEXTS = {  # values of several types: texts without the quotes of JSON, and their type
@@ -41,6 +45,7 @@ class TypedRelation(DuckDBFormat):
     """A relation whose columns have types."""
 
     _from: str
+    _source: str = ""  # what a query on these rows is from, if there can be one
 
     def _describe(self, options: ReadOptions) -> None:
         self.missing = options.given_words
@@ -61,11 +66,19 @@ class TypedRelation(DuckDBFormat):
     def _use_names(self, names: list[str]) -> None:
         """The expressions of all columns by their names; columns of records are divided."""
         self._originals = dict(zip(names, map(sql_name, self._types), strict=True))
-        self.expressions = {}
+        self.expressions, self._paths = {}, dict[str, Path]()
         for name, (column, kind) in zip(names, self._types.items(), strict=True):
             for path, expression, inner in _fields((name,), sql_name(column), kind):
                 if len(path) == 1 or path_name(path) not in self._originals:
                     self.expressions[path_name(path)] = expression, str(inner)
+                    self._paths[path_name(path)] = path
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, with what is nested in them and not read."""
+        table = super().head(n, skip_bad=skip_bad)
+        nested = {name: raw[:_SOME].to_pylist() for name, raw in table.columns.items() if pa.types.is_nested(raw.type)}
+        doubts = (unread_doubt(self._paths[name], values, self.name, self._source) for name, values in nested.items())
+        return replace(table, doubts=[*table.doubts, *(one for one in doubts if one is not None)])
 
     def original_cells(self) -> dict[str, str]:
         """The columns, records as they are."""
@@ -90,6 +103,7 @@ class Parquet(TypedRelation):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name, self.size = file.name, file.size
         self._from = f"read_parquet({sql_text(file.literal_path)}, hive_partitioning=false)"
+        self._source = f"read_parquet({sql_text(file.name)})"
         self._describe(options)
         import pyarrow.parquet
 
@@ -155,9 +169,9 @@ class Database(TypedRelation):
         query = f"SELECT table_name FROM duckdb_tables() UNION ALL {views} ORDER BY 1"
         names = [name for (name,) in self.connection.sql(query).fetchall()]
         if is_query(options.table):
-            self._from = as_subquery(options.table, self.connection)
+            self._from, self._source = as_subquery(options.table, self.connection), _in_brackets(options.table)
         else:
-            self._from = sql_name(chosen_table(options.table, names, file.name))
+            self._from = self._source = sql_name(chosen_table(options.table, names, file.name))
         self._describe(options)
 
 
@@ -168,12 +182,17 @@ class Sql(TypedRelation):
 
     def __init__(self, query: str, options: ReadOptions) -> None:
         self.name = "the query"
-        self._from = as_subquery(query, self.connection)
+        self._from, self._source = as_subquery(query, self.connection), _in_brackets(query)
         self._describe(options)
 
     def broken(self, error: BaseException) -> DataError:
         """The query cannot be run."""
         return refused_query(error)
+
+
+def _in_brackets(query: str) -> str:
+    """A query to be shown within another one; a comment needs the end of its line."""
+    return f"({query.strip().rstrip(';')}{chr(10) if '--' in query else ''})"
 
 
 def _fields(path: Path, expression: str, kind: Any) -> Iterator[tuple[Path, str, Any]]:

@@ -163,7 +163,8 @@ class _Reader:
         if not labelled:
             return set()
         self.labelled.append(name)
-        missing = {value for value, text in labelled.items() if self._may_miss and _MISSING.fullmatch(text)}
+        says_missing = {value for value, text in labelled.items() if _MISSING.fullmatch(text)}
+        missing = says_missing if self._may_miss else set()
         if sum(counts[value] for value in labelled) >= _LABELLED * counts.total():
             if others:
                 text = f"{len(others)} of {len(counts)} values have no label, and are read as they are"
@@ -181,7 +182,7 @@ class _Reader:
             self.doubts.append(Doubt("missing words", text, name, hint))
         every = {value: f"{value} is {text}" for value, text in sorted(labelled.items(), key=_by_value)}
         self.remarks[name] = _listed(list(every.values()), _KEPT)
-        if rest := [text for value, text in every.items() if value not in missing]:
+        if rest := [text for value, text in every.items() if value not in says_missing]:
             shown = _listed(rest, _SHOWN)
             text = f"{len(rest)} of {len(counts)} values have labels ({shown}); the values are read"
             hint = f"{as_family(name, 'categorical')} reads the labels"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cells.arrow import as_doubles, combine_chunks, pc, strings, to_numpy
-from tallybayes.cells.number_detection import looks_like_number
+from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.doubts import Doubt
 
 __all__ = ["LAST_ROWS", "are_sums", "count_notes", "totals_at_end", "totals_doubt"]
@@ -63,7 +63,7 @@ def totals_doubt(
 
     >>> doubt = totals_doubt({"town": "Total:", "sold": "1,234", "open": None}, "sales.csv, the last row")
     >>> print(doubt.text)
-    sales.csv, the last row seems to hold totals ('Total:'), and was read like any other
+    sales.csv, the last row seems to hold totals ('Total:'), and is left out only if it has no label
     """
     there = {name: cell.strip() for name, cell in cells.items() if cell is not None and cell.strip()}
     named = _column_of_word(there, columns)
@@ -75,7 +75,7 @@ def totals_doubt(
     if is_said and word == next(iter(cells.values())):
         hint = f"comment={word!r} (--comment {_shell(word)}) leaves out the lines that begin with it"
     why = repr(word) if is_said else "the sums of the columns"
-    return Doubt("rows", f"{where} seems to hold totals ({why}), and was read like any other", hint=hint)
+    return Doubt("rows", f"{where} seems to hold totals ({why}), and is left out only if it has no label", hint=hint)
 
 
 def _column_of_word(there: Mapping[str, str], columns: Mapping[str, Any]) -> str | None:

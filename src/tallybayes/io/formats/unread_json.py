@@ -25,8 +25,26 @@ _MOST = 0.9  # share of the cells that are such, from which a column is one of t
 _SOME = 1000  # cells that are looked at
 
 
-def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
-    """That a column of JSON values is not read, if it holds what is no cell."""
+def unread_doubt(path: Path, values: Sequence[Any], file: str, source: str | None = None) -> Doubt | None:
+    """That a column of nested values is not read, if it holds what is no cell.
+
+    source: what a query is from, of a file that is not JSON; "": no query can read it.
+    """
+    found = _unread(path, values)
+    if found is None:
+        return None
+    text, reached = found
+    hint = f"{ignored(path_name(path))} leaves it out"
+    if source != "":
+        is_whole = len(path) == 1  # a part of a record cannot be left out by a query
+        others = f"* EXCLUDE ({_name(path[0])})" if is_whole else "*"
+        query = f"SELECT {others}, {reached} FROM {source or f'read_json({sql_text(file)})'}"
+        hint = f"{'' if is_whole else f'{hint}; '}a query as the data reaches it: {query}"
+    return Doubt("file", f"{file}: {text}", path_name(path), hint)
+
+
+def _unread(path: Path, values: Sequence[Any]) -> tuple[str, str] | None:
+    """What is not read, in words, and how a query reaches it."""
     there = [value for value in values if value is not None]
     objects = [value for value in there if isinstance(value, Mapping)]
     items = [item for value in there if isinstance(value, list) for item in value if isinstance(item, (Mapping, list))]
@@ -35,30 +53,24 @@ def unread_doubt(path: Path, values: Sequence[Any], file: str) -> Doubt | None:
         if not records:
             deeper = max(map(_depth, items))
             reached = f"{'flatten(' * deeper}{_reached(path)}{')' * deeper} AS {_alias(path, 'values')}"
-            return _doubt(path, "lists of lists are not read", reached, file)
+            return "lists of lists are not read", reached
         key = next((key for item in records for key in item), None)
         item = "item" if key is None else f"item.{_name(str(key))}"
         reached = f"[{item} for item in {_reached(path)}] AS {_alias(path, key)}"
-        return _doubt(path, "lists of objects are not read", reached, file)
+        return "lists of objects are not read", reached
     if objects and not _are_amounts(objects):
         if len(path) < DEPTH:
             reached = f"json_keys({_reached(path)}::JSON) AS {_alias(path, 'keys')}"
-            all_but = f"* EXCLUDE ({_name(path[0])})"  # DuckDB takes them for maps of texts
-            return _doubt(path, "objects whose keys nearly all differ are not read", reached, file, others=all_but)
+            return "objects whose keys nearly all differ are not read", reached
         key = next((key for value in objects for key in value), None)
         reached = f"{_reached(path if key is None else (*path, str(key)))} AS {_alias(path, key)}"
-        return _doubt(path, f"what is nested more than {DEPTH} levels deep is not read", reached, file)
+        return f"what is nested more than {DEPTH} levels deep is not read", reached
     return None
 
 
 def _depth(value: Any, most: int = DEPTH) -> int:
     """How many lists are within each other, at most so many."""
     return 1 + max((_depth(item, most - 1) for item in value), default=0) if isinstance(value, list) and most else 0
-
-
-def _doubt(path: Path, text: str, reached: str, file: str, others: str = "*") -> Doubt:
-    query = f"SELECT {others}, {reached} FROM read_json({sql_text(file)})"
-    return Doubt("file", f"{file}: {text}", path_name(path), f"a query as the data reaches it: {query}")
 
 
 def _are_amounts(objects: Sequence[Mapping[Any, Any]]) -> bool:
