@@ -104,6 +104,7 @@ class Units:
 def find_units(parts: Any) -> Units:
     """The units and factors of cells that were divided into parts: before, gap, factor, space, after.
 
+    >>> import pyarrow as pa
     >>> names = ["before", "gap", "factor", "space", "after"]
     >>> cells = [{**dict.fromkeys(names, ""), "factor": "K"}, {**dict.fromkeys(names, ""), "after": ""}]
     >>> found = find_units(pa.array(cells, pa.struct([(name, pa.string()) for name in names])))

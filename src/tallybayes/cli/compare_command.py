@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.cli.fit_options import LABEL, Fitting, fit_options
+from tallybayes.cli.fit_options import LABEL, LabelledFitting, fit_options
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import DATA, JSON, Reading, option
 
@@ -16,7 +16,7 @@ def compare(
     sizes: str | None = option("N,N,...", "Numbers of training rows. [10, 20, 50, 100, ...]"),
     folds: int = option("N", "The number of folds.", 5),
     seed: int = option("N", "The seed that shuffles the folds.", 0),
-    fitting: Fitting,
+    fitting: LabelledFitting,
     json: bool = JSON,
     reader: Reading,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tallybayes.cli.doubt_list import Checking
-from tallybayes.cli.fit_options import LABEL, NOT_GIVEN, SAMPLE_WEIGHT, Fitting, fit_options
+from tallybayes.cli.fit_options import LABEL, NOT_GIVEN, SAMPLE_WEIGHT, LabelledFitting, fit_options
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.model_file_options import find_class, load_model
 from tallybayes.cli.shared_options import JSON, LEAVE_ONE_OUT, Reading, argument, flag, option
@@ -37,7 +37,7 @@ def evaluate(
     holdout: float | None = option("SHARE", "Hold out this share of the rows instead of folds, such as 0.2."),
     positive: str | None = option("CLASS", "Report precision, recall and F1 of this class apart."),
     by: str | None = option("COL", "Add figures for each value of this column, numbers in ranges."),
-    fitting: Fitting,
+    fitting: LabelledFitting,
     json: bool = JSON,
     doubts: Checking,
     reader: Reading,

@@ -155,8 +155,8 @@ def _for_people(facts: dict[str, Any]) -> str:
         rows = f"{number(facts['column_weights'], 12)} different rows"
         parts.append(f"column weights fitted on held-out rows ({rows}{whole})")
     if (unlabelled := facts["unlabelled"]) is not None:
-        n, counts_as = len(unlabelled["objective"]) + 1, number(unlabelled["weight"], 4)
-        parts.append(f"divided {rows_of(unlabelled['rows'])} without a label in {n} rounds, each counts {counts_as}")
+        n, weight = len(unlabelled["objective"]) + 1, number(unlabelled["weight"], 4)
+        parts.append(f"divided {rows_of(unlabelled['rows'])} without a label in {n} rounds, each with weight {weight}")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

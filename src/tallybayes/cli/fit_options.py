@@ -26,12 +26,12 @@ from tallybayes.state.option_domains import (
     TABLE,
     WEIGHTS,
 )
-from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
+from tallybayes.state.options import LABELLED, OPTIONS, UNWEIGHTED, FitOptions, Option
 
 if TYPE_CHECKING:
     from tallybayes.tables.source import Source
 
-__all__ = ["LABEL", "NOT_GIVEN", "SAMPLE_WEIGHT", "Fitting", "UnweightedFitting", "fit_options"]
+__all__ = ["LABEL", "NOT_GIVEN", "SAMPLE_WEIGHT", "Fitting", "LabelledFitting", "UnweightedFitting", "fit_options"]
 
 LABEL = option("COL", "The column to predict; COL=VALUE makes a boolean label.")
 SAMPLE_WEIGHT = option("COL", "The column with the weight of each row.")
@@ -73,6 +73,7 @@ def _declare(name: str, declared: Option) -> inspect.Parameter:
 
 
 Fitting = Annotated[dict[str, Any], _group(OPTIONS)]
+LabelledFitting = Annotated[dict[str, Any], _group(LABELLED)]
 UnweightedFitting = Annotated[dict[str, Any], _group(UNWEIGHTED)]
 
 

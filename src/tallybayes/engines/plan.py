@@ -14,7 +14,7 @@ from tallybayes.model.fit_plan import Plan
 from tallybayes.model.model import Change, Model
 from tallybayes.model.row_counter import grow_schema
 from tallybayes.state.counting import CountedRows, CountingPlan
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import LABELLED, FitOptions, with_options
 from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.source import TableSource
 from tallybayes.tables.table import Table
@@ -23,7 +23,7 @@ from tallybayes.typing import LabelLike, TableLike, WeightLike
 __all__ = ["apply", "counted_rows", "fitted", "plan_change", "plan_fit"]
 
 
-@with_options()
+@with_options(LABELLED)
 def plan_fit(
     data: TableLike, label: LabelLike = None, *, sample_weight: WeightLike = None, **options: Unpack[FitOptions]
 ) -> Plan:

@@ -29,7 +29,7 @@ from tallybayes.model.fit import (
     with_text_selection,
 )
 from tallybayes.model.fit_plan import Plan
-from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.state.options import LABELLED, OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.source import BadRows, Source, as_columns
 from tallybayes.typing import LabelLike, TableLike
@@ -38,7 +38,7 @@ from tallybayes.weights.weight_selection import doubt_leaks
 __all__ = ["cross_validate"]
 
 
-@with_options()
+@with_options(LABELLED)
 @tell_together()
 @rereads
 def cross_validate(

@@ -37,7 +37,7 @@ from tallybayes.model.fit import (
 from tallybayes.notebook_view import ResultView, TextGrid, data_frame
 from tallybayes.state.column_weights import Weighting
 from tallybayes.state.near_copies import NearCopies
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import LABELLED, FitOptions, with_options
 from tallybayes.tables.source import Source
 from tallybayes.tables.table import Table, concatenate_tables
 from tallybayes.typing import LabelLike, TableLike
@@ -152,7 +152,7 @@ class Comparison(ResultView):
         return self.sizes[-n_same]
 
 
-@with_options()
+@with_options(LABELLED)
 @tell_together()
 @rereads
 def compare(

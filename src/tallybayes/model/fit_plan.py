@@ -47,7 +47,7 @@ from tallybayes.state.column_weights import Weighting
 from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import BaseSums, ModelState
 from tallybayes.state.option_domains import WEIGHTS
-from tallybayes.state.options import OPTIONS, SETTINGS, UNLABELLED, FitOptions, complete, refuse_unlabelled
+from tallybayes.state.options import LABELLED, OPTIONS, SETTINGS, FitOptions, complete
 from tallybayes.state.settings import Settings
 from tallybayes.storage.plan_content import plan_to_bytes
 from tallybayes.tables.source import BadRows, Source, TableSource
@@ -93,14 +93,13 @@ class Plan:
 
     @classmethod
     def _of(cls, source: Source, label: Any, options: FitOptions, sample_weight: Any) -> Plan:
-        refuse_unlabelled(options)
         base, given_options = base_state(options), options
         options = options if base is None else options_on(base, options)
-        values = complete(options)
+        values = complete(options, LABELLED)
         strength = OPTIONS["base_strength"].domain.check("base_strength", values.pop("base_strength"))
         del values["base_model"]
         weights = WEIGHTS.check("column_weights", values.pop("column_weights"))
-        values = {name: value for name, value in values.items() if name not in ("preset", *UNLABELLED)}
+        del values["preset"]  # which has filled in others
         settings = Settings(**{name: values.pop(name) for name in SETTINGS})
         check_strengths_of_priors(given_options, settings)
         columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}

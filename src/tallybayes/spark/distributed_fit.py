@@ -34,7 +34,7 @@ from tallybayes.spark.vector_columns import (
 )
 from tallybayes.state.counting import CountingPlan
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.options import OPTIONS, FitOptions, with_options
+from tallybayes.state.options import LABELLED, OPTIONS, FitOptions, with_options
 from tallybayes.storage.partial_content import PartialSum
 from tallybayes.tables.table import to_table
 from tallybayes.tuning import tune as tune_table
@@ -44,7 +44,7 @@ from tallybayes.weights.weight_selection import select_weights
 __all__ = ["count_rows", "fit", "fit_rows", "forget", "learn", "tune"]
 
 
-@with_options()
+@with_options(LABELLED)
 def fit(
     df: Any,
     label: str | None = None,

@@ -20,7 +20,7 @@ from tallybayes.model.model import Model
 from tallybayes.model.saved_model import load
 from tallybayes.spark.distributed_fit import fit_rows, learn
 from tallybayes.spark.tree import WIDTHS
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import LABELLED, FitOptions, with_options
 
 __all__ = ["StreamLearner"]
 
@@ -30,7 +30,7 @@ _MODEL, _NOTHING = ".tally", ".none"
 _KEPT = 2  # files: the last one, and the one before
 
 
-@with_options()
+@with_options(LABELLED)
 class StreamLearner:
     """A function for `foreachBatch`, which learns every batch of a stream and saves the model.
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tallybayes.typing import TableLike
 
 __all__ = [
+    "LABELLED",
     "OPTIONS",
     "PRESETS",
     "SETTINGS",
@@ -61,7 +62,6 @@ __all__ = [
     "SettingOptions",
     "check_names",
     "complete",
-    "refuse_unlabelled",
     "with_options",
 ]
 
@@ -304,7 +304,8 @@ def _collect_options(options: type) -> dict[str, Option]:
 OPTIONS: Mapping[str, Option] = _collect_options(FitOptions)
 UNLABELLED: Mapping[str, Option] = _collect_options(UnlabelledOptions)
 SETTINGS: Mapping[str, Option] = _collect_options(SettingOptions)
-UNWEIGHTED: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if name != "column_weights"}
+LABELLED: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if name not in UNLABELLED}
+UNWEIGHTED: Mapping[str, Option] = {name: option for name, option in LABELLED.items() if name != "column_weights"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "textbook": {"numeric": "gaussian", "smoothing": 1.0, "column_weights": None}
 }
@@ -338,6 +339,9 @@ def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTION
         if name not in options and name in _read_options():
             hint = f"it is an option of reading: give tb.read(path, {name}=...) instead of the path"
             raise ParameterError("the name of an option", got=name, hint=hint)
+        if name not in options and name in UNLABELLED:
+            hint = "tb.fit takes unlabelled rows (tally fit --unlabelled)"
+            raise UnsupportedError("labelled rows alone", got=Described(f"the option {name}"), hint=hint)
         if name not in options:
             meant = _LIKELY.get(name, name)
             hint = (
@@ -345,13 +349,6 @@ def check_names(given: Mapping[str, Any], options: Mapping[str, Option] = OPTION
                 or f"the options are {', '.join(options)}"
             )
             raise ParameterError("the name of an option", got=name, hint=hint)
-
-
-def refuse_unlabelled(options: Mapping[str, Any]) -> None:
-    """Raise an error if options ask for unlabelled rows, which `fit` alone divides among the classes."""
-    if options.get("unlabelled") is not None or options.get("missing_labels", "skip") == "em":
-        hint = "tb.fit takes unlabelled rows (tally fit --unlabelled)"
-        raise UnsupportedError("labelled rows alone", got=Described("options for unlabelled rows"), hint=hint)
 
 
 def _read_options() -> Collection[str]:

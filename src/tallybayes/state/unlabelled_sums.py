@@ -36,8 +36,8 @@ class UnlabelledSums:
         return facts | {"objective": list(self.objective)}
 
     def __str__(self) -> str:
-        rounds = f"in {len(self.objective) + 1} rounds"
-        return f"{rows_of(self.rows)} divided {rounds}, each counts as {number(self.weight, 4)} rows"
+        n_rounds, weight = len(self.objective) + 1, number(self.weight, 4)
+        return f"{rows_of(self.rows)} divided in {n_rounds} rounds, each with weight {weight}"
 
     def same(self, other: UnlabelledSums | None) -> bool:
         """Whether the sums are equal; how they came about does not matter."""

@@ -51,13 +51,13 @@ from tallybayes.families.tokens.fixed_vocabulary import (
     shortened,
     vocabulary_lexicon,
 )
-from tallybayes.families.tokens.shared_documents import are_short, count_shared_documents
 from tallybayes.families.tokens.text_options import MOST_NGRAMS, check_key, check_text_options, stop_words, strength
 from tallybayes.families.tokens.text_variant import choose
 from tallybayes.families.tokens.token_family import TokenFamily, TokenPrior
 from tallybayes.families.tokens.token_options import TokenOptions
 from tallybayes.families.tokens.token_predictive import TextPredictive
 from tallybayes.families.tokens.token_weights import integer_amounts
+from tallybayes.families.tokens.weighted_documents import are_short, count_shared_documents, count_weighted_documents
 from tallybayes.tally import Exact, TokenTally, Vocabulary
 from tallybayes.tally.entry_store import CLASS_BITS, CLASS_MASK, EntryStore, EntryTable
 from tallybayes.tally.key_index import index_of
@@ -155,10 +155,7 @@ class Text(TokenFamily):
 
     @property
     def em_form(self) -> Text:
-        """Counts with idf, unless counts or presence was selected or given.
-
-        Without it the words that most documents have, such as those of headers, decide which documents are alike.
-        """
+        """Counts with idf, unless counts or presence was given: otherwise words that most documents have decide."""
         k = _UNDECIDED_K if self.k == "auto" else self.k
         if self.variant in ("counts", "presence") and not self.balanced:
             return replace(self, k=k)
@@ -167,12 +164,9 @@ class Text(TokenFamily):
 
     @property
     def with_unlabelled(self) -> Text:
-        """The form of the rounds, where options are to be selected: by leave-one-out that is not possible any more.
-
-        The unlabelled rows were divided by the labelled ones, which therefore look well classified by every variant.
-        """
-        if not self.is_open("auto"):
-            return self
+        """Open options as in the rounds: labelled rows, by which others were divided, suit every variant now."""
+        if self.variant != "auto":
+            return replace(self, k=_UNDECIDED_K) if self.k == "auto" else self
         words_alone = 1 if self.longest > 1 and self.ngrams == 0 else self.scored_ngrams
         return replace(self.em_form, ngrams=self.longest, scored_ngrams=words_alone)
 
@@ -310,7 +304,7 @@ class Text(TokenFamily):
             if weights is None:
                 tokens[name], length = self._count(bag, bag_codes, n_classes)
             else:
-                tokens[name], length = self._count_weighted(bag, bag_codes, n_classes, weights)
+                tokens[name], length = count_weighted_documents(bag, bag_codes, n_classes, weights, unit=self.unit)
             lengths.append(lengths_by_class(name, length, bag_codes, n_classes, weights))
         model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
         return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
@@ -339,21 +333,6 @@ class Text(TokenFamily):
             entries = used[entries >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (entries & CLASS_MASK)
         table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
         return Vocabulary(index, EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, table)), whole), lengths
-
-    def _count_weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
-        """The same for documents with weights."""
-        amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
-        kept = (codes[row] >= 0) & (weights[row] > 0)
-        places = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
-        entries, group = np.unique(places, return_inverse=True)
-        logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, self.unit)
-        values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
-        sums = {
-            kind: Exact.summed(part, group, len(entries), weights=weights[row[kept]])
-            for kind, part in zip(TEXT_KINDS, values, strict=True)
-        }
-        store = EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, sums))
-        return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def observe_shares(self, features: tuple[str, ...], columns: Sequence[Bag], shares: Floats) -> TokenTally:
         """The same by products of matrices, where shares are short: a row of many classes is counted as one."""

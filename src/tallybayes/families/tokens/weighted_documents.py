@@ -1,4 +1,6 @@
-"""Documents that belong to several classes, each with a share: their tokens counted as products of matrices.
+"""Documents with weights, and documents that belong to several classes, each with a share.
+
+The tokens of the latter are counted as products of matrices.
 
     sum of a token in a class = sum over documents of amount * share
 
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Floats, Indices, Integers, Integers32
+from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers, Integers32
 from tallybayes.arrays.axis import distinct_numbers
 from tallybayes.arrays.column import Bag
 from tallybayes.families.family import SHARE_BITS, SHARE_UNIT
@@ -25,7 +27,7 @@ from tallybayes.tally.entry_store import CLASS_BITS, EntryStore, EntryTable
 from tallybayes.tally.key_index import index_of
 from tallybayes.tally.vocabulary import TEXT_KINDS
 
-__all__ = ["are_short", "count_shared_documents"]
+__all__ = ["are_short", "count_shared_documents", "count_weighted_documents"]
 
 _MOST_SHARE = 2.0**20
 _MOST = 2.0**62  # of sums in 64 bits
@@ -41,6 +43,24 @@ def are_short(shares: Floats) -> bool:
     units = shares / SHARE_UNIT
     is_whole = bool((units == np.floor(units)).all())
     return is_whole and bool(shares.min(initial=0.0) >= 0 and shares.max(initial=0.0) <= _MOST_SHARE)
+
+
+def count_weighted_documents(
+    bag: Bag, codes: Codes32, n_classes: int, weights: Floats, *, unit: bool
+) -> tuple[Vocabulary, Integers]:
+    """The sums of a column of documents with weights, and the length of every document."""
+    amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
+    kept = (codes[row] >= 0) & (weights[row] > 0)
+    places = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
+    entries, group = np.unique(places, return_inverse=True)
+    logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, unit)
+    values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
+    sums = {
+        kind: Exact.summed(part, group, len(entries), weights=weights[row[kept]])
+        for kind, part in zip(TEXT_KINDS, values, strict=True)
+    }
+    store = EntryStore(n_classes, TEXT_KINDS, EntryTable(entries, sums))
+    return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
 
 def count_shared_documents(name: str, bag: Bag, shares: Floats, *, unit: bool) -> tuple[Vocabulary, Counts]:
