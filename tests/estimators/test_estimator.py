@@ -351,3 +351,25 @@ def test_groups_of_rows_by_argument_by_name_and_by_metadata_routing():
         NaiveBayesClassifier(group="host").fit(X.assign(host=host), y, groups=host)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         NaiveBayesClassifier().fit(X, y, groups=host[:5])
+
+
+def test_rows_without_a_label_as_in_semi_supervised_classifiers():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = pd.DataFrame({f"x{i}": rng.normal(y, 1) for i in range(4)})
+    few = np.where(np.arange(600) < 20, y, -1)
+    classifier = NaiveBayesClassifier(missing_labels="em", unlabelled_weight=1).fit(X, few)
+    assert classifier.classes_.tolist() == [0, 1]
+    assert classifier.class_count_.sum() == 20
+    assert classifier.model_.unlabelled.rows == 580
+    texts = np.array(["no", "yes"], object)[y]
+    texts[20:] = None
+    by_words = NaiveBayesClassifier(missing_labels="em", unlabelled_weight=1).fit(X, texts)
+    apart = NaiveBayesClassifier(unlabelled=X[20:], unlabelled_weight=1).fit(X[:20], texts[:20])
+    assert by_words.classes_.tolist() == ["no", "yes"]
+    assert np.allclose(by_words.predict_proba(X), classifier.predict_proba(X))
+    assert apart.model_.same_counts(by_words.model_)
+    with pytest.raises(ValueError, match="labels for some rows"):
+        NaiveBayesClassifier(missing_labels="em").fit(X, np.full(600, -1))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        NaiveBayesClassifier(missing_labels="em").fit(X, few[:10])

@@ -147,6 +147,13 @@ def test_rows_that_would_make_it_worse_are_not_used_and_that_is_said():
     assert losses[0] < losses[1] / 2
 
 
+def test_too_few_labels_to_judge_are_said(parts):
+    with pytest.warns(tb.DataWarning, match="too few labelled rows"):
+        model = tb.fit(parts[0][:6], "y", unlabelled=parts[1])
+    assert model.unlabelled.weight == 1
+    assert tb.fit(parts[0][:6], "y", unlabelled=parts[1], unlabelled_weight=1).same_counts(model)
+
+
 def test_weights_of_rows_count(parts):
     twice = pd.concat([parts[1], parts[1]])
     options = {"unlabelled_weight": 0.5, "schema": tb.fit(parts[0], "y").schema}

@@ -12,6 +12,7 @@ from models import opened, resigned, signed, small, tiny, written
 from tallybayes.errors import FileError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.storage.container import FORMAT
+from tallybayes.storage.content import assemble, serialise
 from tallybayes.storage.keys import key_text
 
 # Damage
@@ -363,3 +364,25 @@ def test_a_forged_file_is_an_error_or_a_model_that_answers(data):
     assert not np.isnan(forged.predict_proba(PROBE)).any()
     again = dumps(forged)
     assert dumps(loads(again)) == again
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rows": -1},
+        {"rows": 2.0},
+        {"weight": 0.0},
+        {"weight": float("inf")},
+        {"labelled_rows": -1.0},
+        {"objective": ["a"]},
+        {"objective": 3},
+    ],
+)
+def test_forged_facts_about_unlabelled_rows_are_refused(changes):
+    rows = {"x": ["a", "b"] * 10, "y": ["p", "q"] * 10}
+    model = tb.fit(rows, "y", unlabelled={"x": ["a", "b", "b"]}, unlabelled_weight=1)
+    facts, tensors = serialise(model.snapshot().state)
+    assert assemble(facts, dict(tensors)).unlabelled.rows == 3
+    forged = facts | {"unlabelled": facts["unlabelled"] | changes}
+    with pytest.raises(ValueError, match=r"unlabelled|labelled|objective"):
+        assemble(forged, dict(tensors))

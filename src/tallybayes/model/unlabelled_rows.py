@@ -197,6 +197,8 @@ class _Dividing:
         )
         choice = choose_weight(trial, partial(self.rows.progress, "weight of unlabelled rows"))
         if choice is None:
+            text = "too few labelled rows to tell whether rows without a label help: they are used with weight 1"
+            doubt("unlabelled rows", text, hint="unlabelled_weight=1 (--unlabelled-weight 1) says that it is meant")
             return 1.0
         if not choice.weight:
             least = min(loss for weight, loss in choice.losses.items() if weight)
