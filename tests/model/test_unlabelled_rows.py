@@ -124,6 +124,19 @@ def test_the_file_keeps_both_sums(model, tmp_path):
     assert path.read_bytes() == (tmp_path / "again.tally").read_bytes()
 
 
+def test_bad_rows_of_a_file_are_skipped_and_said(parts, tmp_path):
+    path = tmp_path / "rest.csv"
+    lines = parts[1].to_csv(index=False).splitlines()
+    lines.insert(100, "1,2")
+    path.write_text("\n".join(lines))
+    options = {"unlabelled_weight": 1, "schema": tb.fit(parts[0], "y").schema}
+    with pytest.raises(DataError, match="line 101"):
+        tb.fit(parts[0], "y", unlabelled=path, **options)
+    with pytest.warns(tb.DataWarning, match="1 row could not be read"):
+        skipped = tb.fit(parts[0], "y", unlabelled=tb.read(path, skip_bad=True), **options)
+    assert skipped.same_counts(tb.fit(parts[0], "y", unlabelled=parts[1], **options))
+
+
 def test_they_are_shown(model):
     assert "970 rows divided in" in str(model)
     shown = model.describe().classes if hasattr(model.describe(), "classes") else str(model.describe())

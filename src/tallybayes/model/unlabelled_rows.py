@@ -8,6 +8,7 @@ Afterwards they are counted by the families of the model, with the shares of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -25,6 +26,7 @@ from tallybayes.columns.batch import (
     names_to_find,
     with_parts,
 )
+from tallybayes.columns.column_doubts import doubt_bad_rows
 from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.readers.reader import Purpose
 from tallybayes.columns.schema import Schema
@@ -114,11 +116,13 @@ class _Dividing:
         if self.rows.table is not None:
             self._check_table(self.rows.table)
         survey = _Survey(self.state.schema, self.classes)
-        for table, batch in self._read_all():
+        for table, batch in self._read_all(is_survey=True):
             rows = self._encode(table, batch)
             survey.add(table, batch, rows, self.columns.schema)
             if self._is_in_memory:
                 self._kept.append(rows)
+        if self.rows.table is not None:
+            doubt_bad_rows(self.rows.table.bad)
         if not survey.n_unlabelled:
             doubt("unlabelled rows", "there are no unlabelled rows")
             return self.model
@@ -250,11 +254,16 @@ class _Dividing:
     def _is_in_memory(self) -> bool:
         return all(isinstance(source, TableSource) for source in filter(None, (self.source, self.rows.table)))
 
-    def _read_all(self) -> Iterator[tuple[Table, Batch]]:
-        """All rows by the schema of the model: those of the data, with codes of the classes, then the others."""
-        yield from self._read(self.source, self.label, self.weight)
+    def _read_all(self, *, is_survey: bool = False) -> Iterator[tuple[Table, Batch]]:
+        """All rows by the schema of the model: those of the data, with codes of the classes, then the others.
+
+        is_survey: whether bad rows of the others are counted.
+        """
+        with self.source.read_again():
+            yield from self._read(self.source, self.label, self.weight)
         if self.rows.table is not None:
-            yield from self._read(self.rows.table, None, self.state.schema.weight)
+            with nullcontext() if is_survey else self.rows.table.read_again():
+                yield from self._read(self.rows.table, None, self.state.schema.weight)
 
     def _read(self, source: Source, label: Any, weight: Any) -> Iterator[tuple[Table, Batch]]:
         """The rows of a source; without a label they are all unlabelled."""
@@ -264,10 +273,9 @@ class _Dividing:
         names = names_to_find(schema, label, weight)
         in_memory = isinstance(source, TableSource)
         encode = partial(self._encode_table, label=label, weight=weight)
-        with source.read_again():
-            for table in source.batches() if in_memory else source.batches(columns_to_read(schema, label, weight)):
-                for _, result in source.work_on_good_rows(table.with_names(names), encode):
-                    yield result
+        for table in source.batches() if in_memory else source.batches(columns_to_read(schema, label, weight)):
+            for _, result in source.work_on_good_rows(table.with_names(names), encode):
+                yield result
 
     def _encode_table(self, table: Table, label: Any, weight: Any) -> tuple[Table, Batch]:
         """Rows by the schema of the model; rows that are neither learned nor unlabelled ones are dropped."""
