@@ -9,27 +9,22 @@ import altair as alt
 __all__ = ["unlabelled_picture"]
 
 PATH = Path(__file__).parents[1] / "docs" / "unlabelled.svg"
-LINES = {  # form of text and fit, by what the picture calls them
-    "labelled documents alone": ("plain text", "alone"),
-    "and 10,000 without a label": ("plain text", "weight 1"),
-    "default text, where they help": ("default text", "default"),
-}
-COLOURS = ["#d95f02", "#1f77b4", "#999999"]
+LINES = {"labelled documents alone": "alone", "and 10,000 without a label": "with"}
+COLOURS = ["#d95f02", "#1f77b4"]
 
 
 def unlabelled_picture(lines: Sequence[Mapping[str, Any]]) -> None:
     """Write docs/unlabelled.svg."""
     rows = [
         {"line": name, "labels": line["size"], "accuracy": round(line[fit], 4)}
-        for name, (form, fit) in LINES.items()
+        for name, fit in LINES.items()
         for line in lines
-        if line["form"] == form
     ]
     sizes = sorted({row["labels"] for row in rows})
     x = alt.X("labels:Q", title="labelled documents").scale(type="log", domain=[sizes[0], sizes[-1]], nice=False)
     y = alt.Y("accuracy:Q", title="accuracy on the test documents").scale(domain=[0, 0.9], nice=False)
     colour = alt.Color("line:N", title=None, sort=[*LINES]).scale(domain=[*LINES], range=COLOURS)
-    colour = colour.legend(orient="bottom-right", offset=12, labelLimit=300)
+    colour = colour.legend(orient="top-left", offset=12, labelLimit=300)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=x.axis(values=sizes, format=",", gridColor="#eee"), y=y.axis(format=".1f", gridColor="#eee"), color=colour
     )

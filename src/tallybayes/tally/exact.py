@@ -339,6 +339,10 @@ class Exact:
             return Exact.whole(total.astype(np.int64))
         wide = self.wide()
         digits = np.zeros((n_groups, wide.digits.shape[-1] + 2), np.int64)
-        np.add.at(digits[:, : wide.digits.shape[-1]], groups, wide.digits)
+        for k, digit in enumerate(wide.digits.T):
+            if np.abs(digit, dtype=np.float64).sum() < 2.0**53:  # the same of each digit
+                digits[:, k] = np.bincount(groups, weights=digit, minlength=n_groups)
+            else:
+                np.add.at(digits[:, k], groups, digit)
         carry(digits)
         return Exact(digits, wide.low).trimmed()

@@ -111,7 +111,7 @@ def run_rounds(
             best = Division(columns, scorer, tuple(objective), sums)
             if gain < _ENOUGH * n_rows:
                 return best
-        sums = labelled.copy().combined(soft, 1)
+        sums = soft.combined(labelled.copy(), 1) if soft.labels else labelled
         scorer = Scorer.of(columns.state(sums))
     return best if objective else Division(columns, scorer, (), sums)
 
