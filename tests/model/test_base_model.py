@@ -253,4 +253,4 @@ def test_what_was_given_as_facts():
     assert facts["base"] == {"rows": 20.0, "strength": 0.1}
     assert facts["priors"] == {"grade": "pseudo-counts a: {p: 2}"}
     assert [row["rows of the base"] for row in model.describe().to_dict()["classes"]] == [1.0, 1.0]
-    assert given_facts(base.snapshot().state) == {"class_prior": None, "priors": {}, "base": None}
+    assert given_facts(base.snapshot().state) == {"class_prior": None, "priors": {}, "base": None, "unlabelled": None}

@@ -13,7 +13,7 @@ from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.river import NaiveBayes
-from tallybayes.state.options import OPTIONS, PRESETS, SETTINGS, UNWEIGHTED, complete
+from tallybayes.state.options import LABELLED, OPTIONS, PRESETS, SETTINGS, UNWEIGHTED, complete
 from tallybayes.state.settings import Settings
 from transcripts import ROOT, options_table
 
@@ -47,7 +47,7 @@ def defaults(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_have_every_option_in_signature_and_docstring(function):
-    options = UNWEIGHTED if function in (tb.tune, tb.prequential) else OPTIONS
+    options = OPTIONS if function is tb.fit else UNWEIGHTED if function in (tb.tune, tb.prequential) else LABELLED
     assert defaults(function) == {name: option.default for name, option in options.items()}
     assert inspect.Parameter.VAR_KEYWORD not in {p.kind for p in inspect.signature(function).parameters.values()}
     for name, option in options.items():

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
@@ -19,14 +19,15 @@ from tallybayes.io.read import to_source
 from tallybayes.model.in_place_learner import InPlaceLearner
 from tallybayes.model.joint_columns import incomplete_row_notes
 from tallybayes.model.label_plan import label_notes
-from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.scoring.rows import n_few_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counting import CountedRows, CountingPlan
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.row_sample import RowSample
 from tallybayes.tables.table import small_frame
+
+if TYPE_CHECKING:  # a prediction does not need it
+    from tallybayes.state.row_sample import RowSample
 
 __all__ = ["ONE_ROW", "Change", "CurrentState", "Reading"]
 
@@ -161,6 +162,8 @@ class CurrentState:
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
             sample_weight = state.schema.weight if sample_weight is None else sample_weight
+            from tallybayes.model.row_counter import RowCounter  # a prediction does not need it
+
             plan = CountingPlan.of(state, snapshot.label_or_default(label), sample_weight, learns=sign > 0)
             counted = RowCounter(plan, grows=sign > 0, sample=sample).count(source)
             if self.snapshot is not snapshot or self.n_changes != n_changes:

@@ -17,11 +17,9 @@ from tallybayes.columns.batch import find_weights
 from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.io.read import to_source
-from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
-from tallybayes.state.threshold_choice import best_threshold, threshold_by_budget
 from tallybayes.tables.source import as_columns
 from tallybayes.tables.table import Table
 
@@ -58,6 +56,8 @@ def choose_threshold(
     if len(chosen) != 1:
         got = ", ".join(chosen) or NONE
         raise ParameterError("one of false_negatives, false_positives, maximise, costs and budget", got=Described(got))
+    from tallybayes.state.threshold_choice import best_threshold, threshold_by_budget
+
     log_proba, codes, _ = _scores(snapshot, data, label, sample_weight, leave_one_out, calibrated=True, in_deals=False)
     limits = Decision.with_constraint
     by: dict[str, Callable[..., Decision]] = {"false_negatives": limits, "false_positives": limits}
@@ -101,6 +101,8 @@ def _scores(
         n_deals, facts = len(deals), {"label": label, "sample_weight": sample_weight, "calibrated": calibrated}
         scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **facts) for deal in deals)
     else:
+        from tallybayes.model.learned_rows import LearnedRows
+
         learned = LearnedRows(snapshot, source, label)
         scored = learned.watch(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
     parts = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.columns.label import to_label_type
@@ -16,10 +16,12 @@ from tallybayes.columns.readers.date_reader import UnreadDates
 from tallybayes.columns.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.row_sample import RowSample
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples
+
+if TYPE_CHECKING:  # a prediction does not need it
+    from tallybayes.state.row_sample import RowSample
 
 __all__ = ["CountedRows", "CountingPlan"]
 
@@ -85,7 +87,7 @@ class CountedRows:
         self.unread_dates = self.unread_dates.merge(other.unread_dates)
         self.text_samples = self.text_samples.merge(other.text_samples)
         if self.sample is not None and other.sample is not None:
-            self.sample = RowSample.merge([self.sample, other.sample])
+            self.sample = type(self.sample).merge([self.sample, other.sample])
 
     def add_statistics(self, part: SufficientStatistics) -> None:
         """Add the sums of more rows."""

@@ -387,6 +387,6 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
 
 def _describe(name: str, option: Option, *, numpydoc: bool) -> str:
     if not numpydoc:
-        return textwrap.fill(f"{name}: {option.help}", 116)
-    text = textwrap.indent(textwrap.fill(option.help, 112), "    ")
+        return textwrap.fill(f"{name}: {option.help}", 116, break_on_hyphens=False)
+    text = textwrap.indent(textwrap.fill(option.help, 112, break_on_hyphens=False), "    ")
     return f"{name} : {option.domain.words}, default={option.default!r}\n{text}"
