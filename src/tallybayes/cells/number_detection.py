@@ -125,6 +125,7 @@ def _decide_reading(
         example,
         tuple(doubts),
         0 if is_numeric else len(numbers.unique()),
+        evidence.units is not None and bool(form.unit) and not evidence.units.n_without,
     )
 
 

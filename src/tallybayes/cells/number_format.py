@@ -12,7 +12,7 @@ from __future__ import annotations
 import decimal as exact
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ _SIGNS = {  # what is written in several ways
     "[\N{RIGHT SINGLE QUOTATION MARK}\N{MODIFIER LETTER APOSTROPHE}]": "'",
 }
 _INFINITIES = {r"^\s*\+?(?i:inf|infinity)\s*$": float("inf"), r"^\s*-(?i:inf|infinity)\s*$": -float("inf")}
+_POWERS = {"\N{SUPERSCRIPT TWO}": "2", "\N{SUPERSCRIPT THREE}": "3"}
 _TWO = integers(np.array([2]))[0]
 _KEYS = {"decimal", "thousands", "unit", "words", "factors"}
 
@@ -48,6 +49,8 @@ class NumberFormat:
     """Decimal sign, thousands separator and unit of the numbers in a column of text.
 
     words: cells that are not numbers and were seen when the format was found; they are missing values.
+    said: those of the words that are counted and said where they are read, while a model is fitted; not in files.
+    expects_unit: whether later numbers without the unit are said, since all first ones have it; not in files.
     factors: whether letters and words such as K, M and bn multiply; without them, such a cell is no number.
 
     >>> cells = pa.array(["1.234,50 kg", "-2 kg", "(3,5)", "12", "none"])
@@ -62,6 +65,8 @@ class NumberFormat:
     unit: str = ""
     words: tuple[str, ...] = ()
     factors: bool = False
+    said: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    expects_unit: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
@@ -114,6 +119,11 @@ class NumberFormat:
             factor = ""
         some = rf"^(?P<opened>\(?) ?(?P<sign>[+-]?) ?{before}(?P<inner>[+-]?) ?{number}"
         return rf"{some}{power}{factor} ?(?P<minus>-?) ?(?P<closed>\)?)$"
+
+    @property
+    def silent_words(self) -> tuple[str, ...]:
+        """The words that are missing values without a doubt."""
+        return tuple(word for word in self.words if word not in self.said) if self.said else self.words
 
     def text(self, value: float) -> str:
         """A number as this format writes it, without a factor.
@@ -196,9 +206,11 @@ def plain_signs(cells: Any) -> Any:
 
 
 def _unit_pattern(unit: str) -> str:
-    """A unit in any case, also as a plural."""
+    """A unit in any case, also as a plural; m² also as m2."""
     if not unit:
         return ""
+    if unit[-1] in _POWERS:
+        return rf"(?i:{re.escape(unit[:-1])}[{unit[-1]}{_POWERS[unit[-1]]}])"
     plural = "s?" if unit.isalpha() and len(unit) > 1 else ""
     return rf"(?i:{re.escape(unit)}{plural})"
 

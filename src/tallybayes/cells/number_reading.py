@@ -18,7 +18,17 @@ from tallybayes.cells.number_format import NumberFormat
 from tallybayes.doubts import Doubt, as_family, ignored, tell_doubts
 from tallybayes.errors import shorten
 
-__all__ = ["LEAVE_OUT", "NumberReading", "UnreadNumbers", "all_match", "as_found", "is_frequent", "list_words"]
+__all__ = [
+    "LEAVE_OUT",
+    "NumberReading",
+    "UnreadNumbers",
+    "all_match",
+    "as_found",
+    "is_frequent",
+    "lack_unit",
+    "list_words",
+    "without_unit",
+]
 
 LEAVE_OUT = "{leave out}"  # in a hint, where the name of the column is not known yet
 _LISTED = 5  # words that are shown
@@ -44,6 +54,7 @@ class NumberReading:
     all_plain: whether all cells could be read without a format, perhaps as other numbers.
     is_guessed: whether another format would fit as well, and nothing but magnitudes decided.
     example: a number that cannot be read without the format.
+    all_have_unit: whether no number lacks the unit.
     n_different: how many different cells are numbers, where the column is not taken for numbers.
     """
 
@@ -59,6 +70,7 @@ class NumberReading:
     example: str | None
     doubts: tuple[Doubt, ...]
     n_different: int = 0
+    all_have_unit: bool = False
 
     @property
     def needed_format(self) -> NumberFormat | None:
@@ -66,7 +78,7 @@ class NumberReading:
         if self.is_plain and not self.words:
             return None
         known = [word for word in self.words if len(word) <= _LONGEST][:_KEPT]
-        return replace(self.format, words=tuple(known))
+        return replace(self.format, words=tuple(known), expects_unit=self.all_have_unit)
 
     @property
     def remark(self) -> str:
@@ -177,8 +189,29 @@ def all_match(cells: Any, pattern: str) -> bool:
     return all(pc.match_substring_regex(part, pattern).true_count == len(part) for part in (cells[:_FIRST], cells))
 
 
+def lack_unit(text: Any, values: Any, unit: str) -> Any:
+    """Which cells are numbers other than zero without a unit; values: the cells as numbers.
+
+    >>> lack_unit(pa.array(["5 KG", "7", "0", None]), pa.array([5.0, 7, 0, None]), "kg").to_pylist()
+    [False, True, False, False]
+    """
+    start = unit.rstrip("\N{SUPERSCRIPT TWO}\N{SUPERSCRIPT THREE}")  # 5 m2 has it too
+    is_bare = pc.invert(pc.match_substring(text, start, ignore_case=True))
+    return pc.fill_null(pc.and_(is_bare, pc.not_equal(values, 0.0)), False)
+
+
+def without_unit(n: int, unit: str, place: str | None = None) -> Doubt:
+    """That later numbers have no unit though the first ones do."""
+    verbs = "1 later cell has no unit and was" if n == 1 else f"{n:,} later cells have no unit and were"
+    where = "" if place is None else f"; the first is in {place}"
+    hint = f"check that they are in the unit {unit} too"
+    return Doubt("odd cells", f"{verbs} taken as {unit}, as all first ones are{where}", hint=hint)
+
+
 class UnreadNumbers:
     """Counts of the cells that are not numbers, by column; nothing is said twice.
+
+    with_unit: the columns all of whose first numbers have a unit; numbers without it are counted there.
 
     >>> import warnings
     >>> cells = UnreadNumbers()
@@ -195,19 +228,40 @@ class UnreadNumbers:
         self._counts: dict[str, Counter[str]] = {}
         self._places: dict[str, str] = {}
         self._told: set[Doubt] = set()
+        self._expected: dict[str, set[str]] = {}
+        self._bare: dict[str, tuple[int, str, str | None]] = {}
+        self.with_unit: frozenset[str] = frozenset()
 
-    def add(self, column: str, cells: Any, *, known: Sequence[str] = (), place: Callable[[], str | None]) -> None:
-        """Count cells of a column, except words that are known already; `place` says where the first one is."""
+    def add_without_unit(self, column: str, n: int, unit: str, *, place: Callable[[], str | None]) -> None:
+        """Count numbers that lack the unit which the first ones of their column have."""
+        before, _, first = self._bare.get(column) or (0, unit, place())
+        self._bare[column] = before + n, unit, first
+
+    def add(
+        self,
+        column: str,
+        cells: Any,
+        *,
+        known: Sequence[str] = (),
+        expected: Sequence[str] = (),
+        place: Callable[[], str | None],
+    ) -> None:
+        """Count cells of a column, except words that are known already; `place` says where the first one is.
+
+        expected: words that are counted, but were seen when the column was decided: they do not decide once more.
+        """
         new = {word: n for word, n in word_counts(cells).items() if word not in known}
         if not new:
             return
         if column not in self._counts and len(self._counts) < _PLACES and (first := place()) is not None:
             self._places[column] = first
         self._counts.setdefault(column, Counter()).update(new)
+        self._expected.setdefault(column, set()).update(expected)
 
     def frequent_word(self, column: str, n_cells: int) -> str | None:
         """The most frequent word that was counted in a column, if it is information among all cells."""
-        word, n = max(self._counts[column].items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        counts = {word: n for word, n in self._counts[column].items() if word not in self._expected[column]}
+        word, n = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         return word if is_frequent(word, n, n_cells) else None
 
     @property
@@ -223,7 +277,9 @@ class UnreadNumbers:
             where = f"; the first is in {self._places[column]}" if column in self._places else ""
             hint = f"when fitting, {as_family(column, 'categorical')} counts every word by itself"
             self.tell_once([Doubt("odd cells", text + where, column, hint)])
-        self._counts, self._places = {}, {}
+        for column, (n, unit, place) in self._bare.items():
+            self.tell_once([replace(without_unit(n, unit, place), column=column)])
+        self._counts, self._places, self._bare = {}, {}, {}
 
     def tell_once(self, doubts: Iterable[Doubt]) -> None:
         """Say what was assumed about columns; nothing is said twice."""

@@ -30,11 +30,13 @@ _KNOWN_UNITS = (  # of which two in one column are said aloud; any other unit is
     "sec second ms day week month yr year \u00b0c \u00b0f \u00b0 w kw mw wh kwh mwh v mv ma hz khz mhz ghz kb mb gb tb "
     "km/h mph kmh pcs px bar hpa kcal"
 )
+_POWER = r"(?:(?i:[kcdm]?m|ft|in|yd|mi)[23\x{b2}\x{b3}])"  # m2 is the same as with a superscript
+_AREAS = rf"{_POWER}|sq\.? ?(?:ft|m|in|yd|km|mi)"
 _UNITS = "|".join(unit.replace("/", "\\/") for unit in _KNOWN_UNITS.split())
-ANY_UNIT = rf"(?:(?i:{FACTOR_WORD}|[km]|(?:{_UNITS})s?))? ?(?:{CURRENCY})?"  # behind a number; not 12B
+ANY_UNIT = rf"(?:(?i:{FACTOR_WORD}|[km]|(?:{_UNITS})s?|{_AREAS}))? ?(?:{CURRENCY})?"  # behind a number; not 12B
 _WORD = r"[\pL%\x{b0}\x{b5}\x{2030}][\pL/%\x{b0}\x{b2}\x{b3}\x{b7}]{0,14}(?: \pL+){0,2}\.?"
 # What stands behind the digits, in parts. A letter of a unit (5 kg) is first taken for a factor: see `_Marks.of`.
-AFTER = rf"(?P<gap> ?)(?P<factor>(?:{FACTOR})?)(?P<space> ?)(?P<after>(?:{CURRENCY}|{_WORD})?)"
+AFTER = rf"(?P<gap> ?)(?P<factor>(?:{FACTOR})?)(?P<space> ?)(?P<after>(?:{CURRENCY}|{_POWER}|{_WORD})?)"
 _MASK = "x{2,}"  # digits that were made illegible: 860xx is no number
 _COMPASS = ("n", "e", "s", "w")
 _ODD, _MANY = 0.02, 20  # the share of numbers that an odd unit has at most, or one of 20
@@ -170,8 +172,10 @@ def _is_rare(n: int, total: int) -> bool:
 
 
 def _singular(token: str) -> str:
-    """A unit without its plural s, in lower case unless it is a code or sign."""
+    """A unit without its plural s, in lower case unless it is a code or sign; m2 as m²."""
     lower = token if token.isupper() and len(token) == 3 else token.lower().rstrip(".")
+    if _matches(token, _POWER):
+        return token.lower().replace("2", "\N{SUPERSCRIPT TWO}").replace("3", "\N{SUPERSCRIPT THREE}")
     return lower[:-1] if len(lower) > 2 and lower.endswith("s") and lower.isalpha() else lower
 
 

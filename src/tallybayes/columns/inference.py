@@ -27,7 +27,7 @@ from tallybayes.cells.known_order import known_order
 from tallybayes.cells.list_cell import are_lists
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.cells.number_detection import detect_numbers
-from tallybayes.cells.number_reading import NumberReading
+from tallybayes.cells.number_reading import NumberReading, lack_unit, without_unit
 from tallybayes.columns.column_doubts import doubt_values_outside
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.date_inference import infer_date_parts
@@ -202,6 +202,10 @@ def with_readings(
     }
     texts = {name: MissingWords().clean(text_of(table.columns[name])) for name in readings if readings[name].is_numeric}
     numbers = {name: readings[name].format.parse(text) for name, text in texts.items()}
+    for name in (name for name in texts if readings[name].all_have_unit and len(texts[name]) > HEAD):
+        unit = readings[name].format.unit
+        if n := lack_unit(texts[name], numbers[name], unit).true_count:
+            readings[name] = replace(readings[name], doubts=(*readings[name].doubts, without_unit(n, unit)))
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **readings})
 
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tallybayes.cells.arrow import integers, is_text_type
 from tallybayes.cells.missing_words import MissingWords
+from tallybayes.cells.number_format import NumberFormat
 from tallybayes.cells.number_reading import UnreadNumbers
 from tallybayes.doubts import Doubt, DoubtKind, as_family, doubt, tell_doubts
 from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, did_you_mean, shorten
@@ -274,6 +275,11 @@ class Files(Source):
         """The rows of all files."""
         self.head()  # detects decimal commas and the size of a row
         n_rows = 0
+        readings = self.head().readings
+        with_unit = {name for name, found in readings.items() if found.all_have_unit}
+        formats = ((name, kind) for name, kind in (wanted or {}).items() if isinstance(kind, NumberFormat))
+        with_unit |= {name for name, form in formats if form.expects_unit}
+        self._unread_numbers.with_unit = frozenset(with_unit)
         expected = self._n_expected() if self._progress is not None else None
         for form in self.formats:
             form.unread_numbers = self._unread_numbers

@@ -24,6 +24,7 @@ from tallybayes.columns.column_doubts import (
 from tallybayes.columns.column_spec import SPECIFIED, ColumnSpec, Origin, Status
 from tallybayes.columns.inference import with_readings
 from tallybayes.columns.label_spec import check_label, label_column
+from tallybayes.columns.numbers_in_categories import doubt_numbers_in_categories
 from tallybayes.columns.readers.date_reader import DateReader, part_name
 from tallybayes.columns.readers.word_reader import WORD_PART
 from tallybayes.columns.schema import Schema
@@ -268,6 +269,9 @@ class _ColumnPlan:
         doubt_large_integers(specs, self._head)
         doubt_numbers_like_dates(specs, self._head)
         doubt_missing_words(self._head, self._words, inferred, label)
-        said: set[str | None] = {name for name, reading in self._head.readings.items() if reading.doubts}
+        readings = self._head.readings.items()
+        said: set[str | None] = {name for name, reading in readings if reading.doubts}
+        about = {name for name, reading in readings if not reading.is_numeric and reading.all_doubts(name)}
+        doubt_numbers_in_categories((spec for spec in specs if spec.name not in about), self._head)
         said |= {one.column for one in self._head.doubts if one.kind == "file"}  # what is nested, and how to reach it
         doubt_exclusions((self.columns[name] for name in inferred if name not in said), self._head)

@@ -23,6 +23,7 @@ from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.formatting import number
 from tallybayes.io.read import are_paths, to_source
 from tallybayes.model.fit_plan import Plan
+from tallybayes.model.given_words import with_said_words, without_said_words
 from tallybayes.model.joint_columns import doubt_incomplete_rows
 from tallybayes.model.label_plan import doubt_classes, doubt_few_rows
 from tallybayes.model.later_rows import doubt_later_rows, missing_label_words
@@ -134,10 +135,14 @@ def _fit_source(
     if unlabelled is not None:
         unlabelled.check(source)
     plan = Plan.of(source, label, options, sample_weight=sample_weight)
-    model, sample, label = plan.empty_model(), sample_for(plan.weights, plan.schema), plan.counting.label
+    families = options.get("families") or {}
+    given = list(families) if isinstance(families, Mapping) else list(plan.schema.columns)
+    model, sample = with_said_words(plan, given).empty_model(), sample_for(plan.weights, plan.schema)
+    label = plan.counting.label
     if unlabelled is not None:
         model = with_text_selection(model, now=False)  # but after all rows were counted
     change = learn_and_sample(model, sample, source, label=label, sample_weight=plan.counting.weight)
+    model = without_said_words(model)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().locate(DataError("rows to learn from", got=0, hint=hint))

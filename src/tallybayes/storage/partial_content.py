@@ -85,7 +85,7 @@ def partial_to_bytes(part: PartialSum) -> bytes:
             "rows": counted.n_rows,
             "missing": counted.n_missing,
             "rewritten": sorted([old, new] for old, new in counted.rewritten.items()),
-            "unread": sorted([name, n, example] for name, (n, example) in counted.unread_dates.found.items()),
+            "unread": counted.unread_dates.to_rows(),
             "warnings": [one.to_dict() for one in part.doubts],
             "total": write_total(tensors, counted.statistics, counted.schema),
             "texts": _write_texts(tensors, counted.text_samples),
@@ -109,14 +109,16 @@ def _assemble(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
     require(n_missing <= n_rows, "more rows without a label than rows")
     schema, left = schema_from_json(facts["schema"]), dict(tensors)
     rewritten = unique([(old, new) for old, new in _rows_of(facts["rewritten"], str, str)])
-    unread = unique([(name, (_count(n), example)) for name, n, example in _rows_of(facts["unread"], str, int, str)])
+    unread = [(name, _count(n), example) for name, n, example in _rows_of(facts["unread"], str, int, str)]
+    dates = UnreadDates.from_rows(unread)
+    require(len(unread) == len(dates.found) + len(dates.swapped), "cells that are no dates are there twice")
     require(isinstance(facts["warnings"], list), "warnings that are not a list")
     doubts = tuple(map(Doubt.from_dict, facts["warnings"]))
     require(doubts == first_doubts(doubts), "warnings out of order")
     statistics = read_total(left, facts["total"], schema)
     texts, sample = _read_texts(left, facts["texts"]), _read_sample(left, facts["sample"], schema)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
-    counted = CountedRows(schema, statistics, n_rows, n_missing, rewritten, UnreadDates(unread), texts, sample)
+    counted = CountedRows(schema, statistics, n_rows, n_missing, rewritten, dates, texts, sample)
     return PartialSum(facts["plan"], counted, facts["learns"], doubts)
 
 

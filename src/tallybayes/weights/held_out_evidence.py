@@ -25,6 +25,7 @@ from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
 from tallybayes.columns.batch import Batch, encode_columns
 from tallybayes.columns.label import Labels
+from tallybayes.doubts import collect_doubts
 from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.scoring.missing_evidence import columns_with_gaps
 from tallybayes.scoring.scorer import Scorer, log_class_prior
@@ -284,9 +285,14 @@ def _lexicons(state: ModelState) -> dict[str, Any]:
 
 
 def _columns_to_learn(state: ModelState, rows: SampledRows, lexicons: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns encoded as when they were learned; lexicons: to look tokens up in, if they have all of them."""
+    """The columns encoded as when they were learned, when their cells were said; lexicons: if they have all tokens."""
     families, statistics = state.schema.families, state.statistics
-    return encode_columns(rows.table, state.schema, lexicons, lambda name: statistics.any_key(families.get(name), name))
+
+    def key_of(name: str) -> Any:
+        return statistics.any_key(families.get(name), name)
+
+    with collect_doubts():
+        return encode_columns(rows.table, state.schema, lexicons, key_of)
 
 
 def _piece(rows: NDArray[np.int64]) -> slice | NDArray[np.int64]:

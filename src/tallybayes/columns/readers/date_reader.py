@@ -11,7 +11,8 @@ the table. A table may also hold the parts themselves, as one that was sampled f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,34 +115,71 @@ def part_name(column: str, part: str) -> str:
 
 @dataclass(eq=False)
 class UnreadDates:
-    """Cells of columns of dates that are no dates, counted over all batches: they are missing values."""
+    """Cells of columns of dates that are no dates, counted over all batches: they are missing values.
 
-    found: dict[str, tuple[int, str]] = field(default_factory=dict)  # how many, and one of them
+    found, swapped: how many of each column, and one of them; swapped ones would be dates with day and month exchanged.
+    """
+
+    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    swapped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def add(self, column: str, raw: Raw, cells: DateCells) -> None:
         """Count the cells of a batch."""
-        if n := int(np.count_nonzero(cells.unread)):
-            before, example = self.found.get(column, (0, ""))
-            self.found[column] = before + n, example or _cell(raw, int(np.argmax(cells.unread)))
+        if not cells.unread.any():
+            return
+        texts = Counter(_cell(raw, row) for row in np.flatnonzero(cells.unread).tolist())
+        for text, n in texts.items():
+            counts = self._of(text)
+            before, example = counts.get(column, (0, text))
+            counts[column] = before + n, example
 
     def merge(self, other: UnreadDates) -> UnreadDates:
         """The cells of both; of their examples, the first in alphabetical order."""
-        result = UnreadDates(dict(self.found))
-        for column, (n, example) in other.found.items():
-            before, known = result.found.get(column, (0, example))
-            result.found[column] = before + n, min(known, example)
+        result = UnreadDates(dict(self.found), dict(self.swapped))
+        for counts, more in ((result.found, other.found), (result.swapped, other.swapped)):
+            for column, (n, example) in more.items():
+                before, known = counts.get(column, (0, example))
+                counts[column] = before + n, min(known, example)
+        return result
+
+    def _of(self, example: str) -> dict[str, tuple[int, str]]:
+        return self.swapped if is_date(example.strip("'")) else self.found
+
+    def to_rows(self) -> list[list[Any]]:
+        """Column, number of cells and one of them, in order.
+
+        >>> UnreadDates({"d": (2, "'soon'")}, {"d": (1, "'31/01/2024'")}).to_rows()
+        [['d', 1, "'31/01/2024'"], ['d', 2, "'soon'"]]
+        """
+        parts = (*self.found.items(), *self.swapped.items())
+        return sorted([name, n, example] for name, (n, example) in parts)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[str, int, str]]) -> UnreadDates:
+        """From the rows of `to_rows`."""
+        result = cls()
+        for name, n, example in rows:
+            result._of(example)[name] = n, example
         return result
 
     def tell(self) -> None:
         """Say how many there are in each column, and start again."""
-        for column, (n, example) in self.found.items():
-            cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
-            hint = f"when fitting, {as_family(column, 'categorical')} takes the cells as they are"
-            if is_date(example.strip("'")):
-                cells += " as the others are, but would be if day and month changed places"
+        for column in dict.fromkeys([*self.found, *self.swapped]):
+            if column in self.swapped:
+                n, example = self.swapped[column]
+                cells = f"{_not_dates(n)} as the others are, but would be if day and month changed places"
                 hint = "dates of these rows that could be read either way may be swapped: write all of them in one way"
-            doubt("odd cells", f"{cells}, such as {example}: read as missing", column=column, hint=hint)
+                doubt("odd cells", f"{cells}, such as {example}: read as missing", column=column, hint=hint)
+            if column in self.found:
+                n, example = self.found[column]
+                hint = f"when fitting, {as_family(column, 'categorical')} takes the cells as they are"
+                doubt("odd cells", f"{_not_dates(n)}, such as {example}: read as missing", column=column, hint=hint)
         self.found.clear()
+        self.swapped.clear()
+
+
+def _not_dates(n: int) -> str:
+    return "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
 
 
 def part_varies(cells: DateCells, part: str) -> bool:

@@ -80,7 +80,7 @@ def _parse(name: str, text: Any, form: NumberFormat) -> Any:
             expected = f"a number written like {form.text(_EXAMPLE)}"
             raise DataError(expected, got=text[row].as_py(), column=name, row=row, hint=hint)
         unread = UnreadNumbers()
-        unread.add(name, cells, known=form.words, place=lambda: None)
+        unread.add(name, cells, known=form.silent_words, place=lambda: None)
         unread.tell()
     return values
 

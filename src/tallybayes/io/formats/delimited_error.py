@@ -53,6 +53,6 @@ def reason_of(message: str) -> str:
 
 
 def _original(message: str) -> str:
-    """The line that DuckDB shows, without the spaces around it unless it has nothing else."""
-    found = re.search(r"Original Line: ?(.*)", message)
+    """The line that DuckDB shows below blank ones, without the spaces around it unless it has nothing else."""
+    found = re.search(r"Original Line: ?(?:\r?\n)*(.*)", message)
     return (found[1].strip() or found[1]) if found else ""

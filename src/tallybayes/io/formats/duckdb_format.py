@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tallybayes.cells.arrow import integers, is_text_type, pc, strings, to_numpy, valid_rows
 from tallybayes.cells.number_evidence import looks_like_number
 from tallybayes.cells.number_format import NumberFormat
+from tallybayes.cells.number_reading import lack_unit
 from tallybayes.errors import DataError, Described, FileError, TallyError
 from tallybayes.io.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.io.formats.file_format import FileFormat
@@ -198,6 +199,7 @@ class DuckDBFormat(FileFormat):
             elif column.cast is not None and is_text_type(text.type):
                 values = _cast_text(text, column.cast)
             table.columns[column.name] = values
+            self._count_without_unit(column, text, values, table)
             if values.null_count > text.null_count:
                 odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
                 odd = odd if _is_flag(column) else self._numbers(column, text, odd, table)
@@ -219,13 +221,24 @@ class DuckDBFormat(FileFormat):
         cells = text.take(integers(odd))
         known_words = () if column.form is None else column.form.words
         are_numbers = to_numpy(looks_like_number(cells, known_words))
-        known = strings(list(known_words)).cast(cells.type)
+        known = strings(list(() if column.form is None else column.form.silent_words)).cast(cells.type)
         words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
         if len(words) and self.unread_numbers is not None and table.origin is not None:
             row = table.origin.first + int(odd[words[0]])
-            self.unread_numbers.add(column.name, cells.take(integers(words)), place=lambda: self._place(row))
+            said = () if column.form is None else column.form.said
+            found = cells.take(integers(words))
+            self.unread_numbers.add(column.name, found, expected=said, place=lambda: self._place(row))
         others: NDArray[np.int64] = odd[are_numbers]
         return others
+
+    def _count_without_unit(self, column: WantedColumn, text: Any, values: Any, table: Table) -> None:
+        """Count the numbers without a unit in a column whose first cells all have one."""
+        if self.unread_numbers is None or column.name not in self.unread_numbers.with_unit or column.form is None:
+            return
+        are_bare = lack_unit(text, values, column.form.unit)
+        if n := are_bare.true_count:
+            row = pc.index(are_bare, True).as_py() + (0 if table.origin is None else table.origin.first)
+            self.unread_numbers.add_without_unit(column.name, n, column.form.unit, place=lambda: self._place(row))
 
     def _place(self, row: int) -> str:
         line = self.line_of(row)
