@@ -157,7 +157,9 @@ def test_records_can_be_read_as_bags_and_bags_by_their_keys(tmp_path):
     assert re.search("user +multinomial +specified", said)
     said = fine("fit", path, "--label", "y", "--as", "user.age=gaussian", "--dry-run", cwd=tmp_path)
     assert re.search("user.age +gaussian +specified.*\nuser.visits +histogram", said)
-    said = fine("fit", in_file(words, "b.jsonl"), "--label", "y", "--as", "words.a=histogram", "--dry-run", cwd=tmp_path)
+    said = fine(
+        "fit", in_file(words, "b.jsonl"), "--label", "y", "--as", "words.a=histogram", "--dry-run", cwd=tmp_path
+    )
     assert re.search("words.a +histogram +specified", said)
     said = tally("fit", in_file(words, "b.jsonl"), "--label", "y", "--as", "words.q=histogram", cwd=tmp_path)
     assert "expected the name of a column for --as, got 'words.q'" in said.stderr

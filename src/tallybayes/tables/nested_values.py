@@ -2,9 +2,9 @@
 
 A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or there are 20 of
 them or more, and nearly all have the same keys (`{"age": 26, "visits": 0}`); or fewer, all with the same keys, and a
-number is negative. Objects of amounts whose keys differ (`{"good": 2}`, `{"bad": 1}`) are bags, and stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly
-all of whose keys differ, stay as they are. A model may name what the values alone would not say: `Table.with_names`
-looks names up.
+number is negative. Objects of amounts whose keys differ (`{"good": 2}`, `{"bad": 1}`) are bags, and stay one column.
+Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys differ, stay as they are. A
+model may name what the values alone would not say: `Table.with_names` looks names up.
 """
 
 from __future__ import annotations
