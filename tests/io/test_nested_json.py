@@ -238,6 +238,28 @@ def test_the_query_keeps_the_texts_of_columns_that_mix_types():
         assert reached.schema.columns[name].family == model.schema.columns[name].family
 
 
+def test_the_query_keeps_the_lists_of_columns_that_have_single_values_too(tmp_path):
+    phones = [["x"], ["x", "y"], "y", ["z", "x"], None]
+    odd = ["u", "v", "w", ["u", "v"], "w"]
+    rows = [
+        {"phones": phones[i % 5], "odd": odd[i % 5], "rooms": [{"kind": "ab"[i % 2]}], "y": i % 2} for i in range(60)
+    ]
+    path = in_file(rows, "a.jsonl")
+    with collect_doubts() as found:
+        model = tb.fit(path, label="y", ignore=["rooms", "odd"], column_weights=None)
+        tb.fit(path, label="y")
+    query = re.search("SELECT.*", next(one.hint for one in found if "lists of objects" in one.text))[0]
+    with collect_doubts():
+        reached = tb.fit(query, label="y", ignore=["rooms_kind", "odd"], column_weights=None)
+        whole = tb.fit(query, label="y", column_weights=None)
+    assert reached.same_counts(model)
+    doubts = {one.column: one.text for one in whole.doubts}
+    assert doubts["phones"].endswith(
+        "12 values are not a list like the others, such as 'y', and are read as lists of one value"
+    )
+    assert doubts["odd"].endswith("12 lists or objects are read as text")
+
+
 def test_keys_that_differ_in_every_row_are_said():
     path = in_file([{"votes": {f"user{i}": "up", f"user{i + 1}": "down"}, "y": i % 2} for i in range(200)], "a.jsonl")
     with collect_doubts() as found:

@@ -32,7 +32,7 @@ from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import HEAD, BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["Json"]
+__all__ = ["Json", "as_list"]
 
 _LINE = 2**24  # bytes that an object may have
 _EXTRACT = {True: "json_extract_string", False: "json_extract"}
@@ -279,7 +279,7 @@ def _column(values: Sequence[Any]) -> list[Any]:
     """Values of one type: lists, maps, numbers, booleans or text without spaces around it; others become None."""
     there = [value for value in values if value is not None]
     if _are_lists_and_others(values):
-        return [value if isinstance(value, list) else _as_list(value) for value in values]
+        return [value if isinstance(value, list) else as_list(value) for value in values]
     if any(isinstance(value, (list, dict)) for value in there):
         kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
         return [value if isinstance(value, kind) else None for value in values]
@@ -299,7 +299,7 @@ def _are_lists_and_others(values: Sequence[Any]) -> bool:
     return n_single > 0 and 2 * n_lists >= sum(value is not None for value in values)
 
 
-def _as_list(value: Any) -> list[str] | None:
+def as_list(value: Any) -> list[str] | None:
     """A single value among lists as a list; None for an object."""
     if value is None or isinstance(value, dict):
         return None
