@@ -267,3 +267,19 @@ def test_merged_cells_have_their_value_in_every_row(tmp_path):
         towns = tb.read(tmp_path / "a.xlsx").head().columns["town"].to_pylist()
     assert towns == ["Ulm"] * 30 + ["Bonn"] * 30
     assert model.doubts[0].kind == "file"
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_infinite_numbers_of_typed_files_are_missing_as_the_hint_says(tmp_path, sign):
+    values = [1.0, 2.0, float(f"{sign}inf"), None] * 30
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"x": values, "y": ["u", "v", "v", "u"] * 30}), path)
+    with pytest.raises(DataError) as caught:
+        tb.fit(path, label="y")
+    assert f"--missing={sign}inf" in caught.value.hint
+    known = [None if value is not None and abs(value) > 9 else value for value in values]
+    expected = tb.fit({"x": known, "y": ["u", "v", "v", "u"] * 30}, label="y", column_weights=None)
+    for data in (path, f"SELECT * FROM '{path}'"):
+        model = tb.fit(read(data, missing=[f"{sign}inf"]), label="y", column_weights=None)
+        assert model.same_counts(expected)
+    assert model.predict_proba(path).tolist() == expected.predict_proba({"x": known}).tolist()

@@ -115,6 +115,56 @@ def test_numbers_by_the_same_keys_are_columns():
         assert list(model.schema.families) == ["pos.lat", "pos.lon"]
 
 
+def users(n=60, optional=lambda i: {}):
+    return [{"user": {"age": 20 + i % 40, "visits": i % 7, **optional(i)}, "y": i % 40 > 19} for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("optional", "names"),
+    [
+        (lambda i: {}, ["age", "visits"]),
+        (lambda i: {"seen": None if i % 5 else 3}, ["age", "visits", "seen"]),
+        (lambda i: {} if i % 20 else {"rare": 1}, ["rare", "age", "visits"]),
+        (lambda i: {} if i % 7 == 0 else {"often": 1}, ["age", "visits", "often"]),
+    ],
+)
+def test_whole_numbers_by_nearly_the_same_keys_are_columns(optional, names):
+    rows = users(optional=optional)
+    ways = [rows, in_file(rows, "a.jsonl"), in_file(rows, "a.json")]
+    models = [tb.fit(data, label="y", column_weights=None) for data in ways]
+    assert {*models[0].schema.columns} == {f"user.{name}" for name in names}
+    assert all(model.same_counts(models[0]) for model in models)
+    assert models[0].predict([{"user": {"age": 59, "visits": 2}}, {"user": {"age": 20}}]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "bag",
+    [
+        lambda i: {"abc"[i % 3]: 2, "def"[i % 2]: 1},
+        lambda i: {"a": 1} | ({} if i % 3 else {"b": 3}),
+        lambda i: {f"k{(i + j) % 60}": 1 + j for j in range(58)},  # more keys than a record has
+    ],
+)
+def test_numbers_by_keys_that_differ_are_bags(bag):
+    rows = [{"words": bag(i), "y": i % 2} for i in range(60)]
+    for data in (rows, in_file(rows, "a.jsonl")):
+        assert list(tb.fit(data, label="y", column_weights=None).schema.columns) == ["words"]
+
+
+def test_records_can_be_read_as_bags_and_bags_by_their_keys(tmp_path):
+    path, words = in_file(users(), "a.jsonl"), [{"words": {"ab"[i % 2]: i, "c": 2}, "y": i % 3 > 1} for i in range(60)]
+    said = fine("fit", path, "--label", "y", "--as", "user=multinomial", "--dry-run", cwd=tmp_path)
+    assert re.search("user +multinomial +specified", said)
+    said = fine("fit", path, "--label", "y", "--as", "user.age=gaussian", "--dry-run", cwd=tmp_path)
+    assert re.search("user.age +gaussian +specified.*\nuser.visits +histogram", said)
+    said = fine(
+        "fit", in_file(words, "b.jsonl"), "--label", "y", "--as", "words.a=histogram", "--dry-run", cwd=tmp_path
+    )
+    assert re.search("words.a +histogram +specified", said)
+    said = tally("fit", in_file(words, "b.jsonl"), "--label", "y", "--as", "words.q=histogram", cwd=tmp_path)
+    assert "expected the name of a column for --as, got 'words.q'" in said.stderr
+
+
 @pytest.mark.parametrize(
     ("row", "text", "column"),
     [
@@ -186,6 +236,28 @@ def test_the_query_keeps_the_texts_of_columns_that_mix_types():
     assert np.isfinite(answers).all()
     for name in ("mix", "code"):
         assert reached.schema.columns[name].family == model.schema.columns[name].family
+
+
+def test_the_query_keeps_the_lists_of_columns_that_have_single_values_too(tmp_path):
+    phones = [["x"], ["x", "y"], "y", ["z", "x"], None]
+    odd = ["u", "v", "w", ["u", "v"], "w"]
+    rows = [
+        {"phones": phones[i % 5], "odd": odd[i % 5], "rooms": [{"kind": "ab"[i % 2]}], "y": i % 2} for i in range(60)
+    ]
+    path = in_file(rows, "a.jsonl")
+    with collect_doubts() as found:
+        model = tb.fit(path, label="y", ignore=["rooms", "odd"], column_weights=None)
+        tb.fit(path, label="y")
+    query = re.search("SELECT.*", next(one.hint for one in found if "lists of objects" in one.text))[0]
+    with collect_doubts():
+        reached = tb.fit(query, label="y", ignore=["rooms_kind", "odd"], column_weights=None)
+        whole = tb.fit(query, label="y", column_weights=None)
+    assert reached.same_counts(model)
+    doubts = {one.column: one.text for one in whole.doubts}
+    assert doubts["phones"].endswith(
+        "12 values are not a list like the others, such as 'y', and are read as lists of one value"
+    )
+    assert doubts["odd"].endswith("12 lists or objects are read as text")
 
 
 def test_keys_that_differ_in_every_row_are_said():

@@ -270,7 +270,8 @@ def test_rows_of_parquet_and_of_a_cached_table_are_scored(spark, stored):
     rows = predict(found.tally, stored).collect()
     assert [row["prediction"] for row in rows] == found.tally.predict(cells).tolist()
     assert rows[3]["other"] == Vectors.sparse(2, {0: 3.0})
-    bags = tb.fit({"bag": [{"k": i} for i in range(20)], "label": [i % 2 for i in range(20)]}, "label")
+    amounts = {"bag": [{"k": i} for i in range(20)], "label": [i % 2 for i in range(20)]}
+    bags = tb.fit(amounts, "label", families={"bag": "multinomial"})
     assert predict(bags, stored).count() == 20
 
 

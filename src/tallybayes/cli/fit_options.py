@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tallybayes.cli.shared_options import option
@@ -30,6 +30,7 @@ from tallybayes.state.options import LABELLED, OPTIONS, UNWEIGHTED, FitOptions, 
 
 if TYPE_CHECKING:
     from tallybayes.tables.source import Source
+    from tallybayes.tables.table import Table
 
 __all__ = ["LABEL", "NOT_GIVEN", "SAMPLE_WEIGHT", "Fitting", "LabelledFitting", "UnweightedFitting", "fit_options"]
 
@@ -93,6 +94,7 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
     apart = (sample_weight, label_column(label or "", columns)[0])
     names = [name for name in columns if name not in apart]
     parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
+    parts += _inner_names(source.head(), values.get("families") or ())
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in values.items()
@@ -107,6 +109,14 @@ def fit_options(source: Source, label: str | None, *, sample_weight: str | None 
             raise ParameterError(f"--class-prior or class_prior in {path}", got=Described("both"), hint=hint)
         options = of_file | options
     return options  # type: ignore[no-any-return]
+
+
+def _inner_names(head: Table, texts: Sequence[str]) -> list[str]:
+    """Names before the sign = that lead into objects, or are objects that were divided into columns."""
+    before = [text[:place] for text in texts for place, sign in enumerate(text) if sign == "="]
+    wanted = [name for name in before if name not in head.columns]
+    found = head.with_names(wanted).columns if wanted else {}
+    return [name for name in wanted if name in found and any(value is not None for value in found[name])]
 
 
 def _value(option: Option, value: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:

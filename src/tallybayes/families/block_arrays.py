@@ -113,7 +113,7 @@ def refuse(place: int, features: tuple[str, ...], arrays: Sequence[Numbers] | Nu
         row, column = divmod(place, len(features))
         value = (arrays[row, column] if isinstance(arrays, np.ndarray) else arrays[column][row]).item()
         hint = (
-            "leave the cell empty if the value is unknown; in files, --missing inf reads it so"
+            f"leave the cell empty if the value is unknown; in files, --missing={value:g} reads it so"
             if np.isinf(value)
             else None
         )

@@ -1,16 +1,17 @@
 """Nested values as columns: what an object holds is a column by its path, such as `location.address.state`.
 
-A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or numbers under the
-same keys in all of them, if one is negative, or 20 objects or more have decimals. Other objects of amounts
-(`{"good": 2}`) are bags, and stay one column. Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly
-all of whose keys differ, stay as they are. A model may name what the values alone would not say: `Table.with_names`
-looks names up.
+A column of objects is divided if they are records: they hold texts, booleans, lists or objects; or there are 20 of
+them or more, and nearly all have the same keys (`{"age": 26, "visits": 0}`); or fewer, all with the same keys, and a
+number is negative. Objects of amounts whose keys differ (`{"good": 2}`, `{"bad": 1}`) are bags, and stay one column.
+Lists stay lists. What is nested deeper than `DEPTH`, and objects nearly all of whose keys differ, stay as they are. A
+model may name what the values alone would not say: `Table.with_names` looks names up.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,8 @@ DEPTH = 6  # names of a path
 FIELDS = 100  # of records that Arrow or DuckDB declare; a frame of bags has thousands
 _KEYS, _SHARE = 50, 0.1  # more keys than this are a record only if an object has this share of them
 
-_ALIKE = 20  # objects of numbers with decimals and the same keys that are records
+_ALIKE = 20  # objects of numbers with the same keys that are records, whatever the numbers
+_MOST = 0.9  # share of the objects that have the same keys, or of the keys that the objects have
 
 Path = tuple[str, ...]
 
@@ -75,10 +77,20 @@ def _are_records(values: Sequence[Any]) -> bool:
     numbers = [value for one in objects for value in one.values() if value is not None]
     if not all(is_number(value) and not isinstance(value, bool) for value in numbers):
         return True
+    if len(objects) >= _ALIKE:
+        return _have_same_keys(objects, keys)
     are_alike = n_values == len(keys) * len(objects) and len(keys) > 1 < len(objects)
     finite = [value for value in numbers if isinstance(value, int) or math.isfinite(value)]
-    has_decimals = len(objects) >= _ALIKE and any(value != int(value) for value in finite)
-    return are_alike and (has_decimals or any(value < 0 for value in finite))
+    return are_alike and any(value < 0 for value in finite)
+
+
+def _have_same_keys(objects: Sequence[Mapping[Any, Any]], keys: Collection[Any]) -> bool:
+    """Whether objects of numbers have few keys, and nearly all the same: names, where other objects count tokens."""
+    if len(keys) > _KEYS:
+        return False
+    if sum(map(len, objects)) >= _MOST * len(keys) * len(objects):
+        return True
+    return max(Counter(map(frozenset, objects)).values()) >= _MOST * len(objects)
 
 
 def divide_columns(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

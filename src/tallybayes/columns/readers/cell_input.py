@@ -92,7 +92,7 @@ class CellInput:
     def _of_reals(self, values: NDArray[np.floating]) -> NDArray[np.int64]:
         if (infinite := np.isinf(values)).any():
             row = int(np.argmax(infinite))
-            hint = "leave the cell empty if the value is unknown; in files, --missing inf reads it so"
+            hint = f"leave the cell empty if the value is unknown; in files, --missing={values[row]:g} reads it so"
             raise DataError("a finite number", got=values[row].item(), column=self.column, row=row, hint=hint)
         numbers, edges = np.ascontiguousarray(values, np.float64), np.array(self.edges, np.float64)
         cells = kernels.active.find_steps(numbers, edges)

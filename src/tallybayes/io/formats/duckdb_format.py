@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -38,6 +38,7 @@ ARROW_TYPES: dict[str | None, Any] = {None: pa.string(), "DOUBLE": pa.float64(),
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
 _BOOLEAN = "a boolean (0, 1, true, false)"
+_INFINITE = {"inf": np.inf, "+inf": np.inf, "infinity": np.inf, "-inf": -np.inf, "-infinity": -np.inf}
 _EXAMPLE = 1234.5  # shows how thousands and decimals are written
 _CAST_TYPES: Mapping[Any, CastType] = {"number": "DOUBLE", "flag": "BOOLEAN", None: "EITHER"}  # by the kind, if known
 
@@ -248,7 +249,9 @@ class DuckDBFormat(FileFormat):
         return self.expressions[name][0]
 
     def _without_words(self, name: str, column: Any) -> Any:
-        """A column with null in place of the words for missing values."""
+        """A column with null in place of the words for missing values; of reals, of inf and -inf among them."""
+        if self.missing and pa.types.is_floating(column.type):
+            return _without_infinite(column, {word.strip().lower() for word in self.missing})
         if not self.missing or not pa.types.is_string(column.type):
             return column
         found = pc.is_in(column, value_set=strings(list(self.missing)).cast(column.type))
@@ -257,6 +260,17 @@ class DuckDBFormat(FileFormat):
     def _select(self, expressions: Iterable[str], skip_bad: bool, limit: str = "") -> Any:
         columns = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions)) or "1"
         return self.connection.sql(f"SELECT {columns} FROM {self.relation(skip_bad)} {limit}")
+
+
+def _without_infinite(column: Any, words: Collection[str]) -> Any:
+    """Reals with null in place of infinite numbers that some words name.
+
+    >>> _without_infinite(pa.array([1.5, float("inf"), float("-inf")]), {"inf", "none"}).to_pylist()
+    [1.5, None, -inf]
+    """
+    named = [number for word, number in _INFINITE.items() if word in words]
+    found = pc.is_in(column, value_set=pa.array(named, column.type)) if named else None
+    return column if found is None else pc.if_else(found, pa.nulls(1, column.type)[0], column)
 
 
 def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:

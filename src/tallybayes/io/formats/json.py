@@ -8,6 +8,7 @@ objects within objects hold are columns by their paths (`tables/nested_values.py
 from __future__ import annotations
 
 import codecs
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,14 @@ from tallybayes.io.formats.duckdb_connection import first_line, sql_name, sql_te
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
+from tallybayes.io.formats.later_names import later_columns, pointer, too_many_names
 from tallybayes.io.formats.unread_json import mixed_doubt, unread_doubt
 from tallybayes.tables.nested_values import Path, divide_objects, path_name
 from tallybayes.tables.raw_values import is_number
 from tallybayes.tables.source import HEAD, BadRows, Kind
 from tallybayes.tables.table import Table
 
-__all__ = ["Json"]
+__all__ = ["Json", "as_list"]
 
 _LINE = 2**24  # bytes that an object may have
 _EXTRACT = {True: "json_extract_string", False: "json_extract"}
@@ -52,6 +54,7 @@ class Json(DuckDBFormat):
         self.expressions = {}
         self._paths: dict[str, Path] = {}  # of the columns
         self._names: list[str] = []  # of what the objects hold, before records are divided
+        self._later: dict[str, list[Any]] = {}  # values of columns that the first rows do not have, or as null
         self._keeping = False
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
@@ -60,19 +63,29 @@ class Json(DuckDBFormat):
         self._names = list(dict.fromkeys(name for row in rows for name in row))
         values_of = {name: [row.get(name) for row in rows] for name in self._names}
         divided = divide_objects(values_of)
-        self._paths = {path_name(path): path for path in divided}
         if not self._names:
             raise FileError("a JSON object that is not empty", got=NONE, file=self.name)
-        doubts = [unread_doubt(path, values, self.name) for path, values in divided.items()]
+        later, too_many = later_columns(self._rows_of, self._all_objects(), divided) if len(rows) == n else ({}, [])
+        nothing: list[Any] = [None] * len(rows)
+        empty = {path[:i] for path in later for i in range(1, len(path))}  # null at first, then records
+        divided = {path: values for path, values in divided.items() if path not in empty}
+        divided |= {path: nothing for path in later if path in divided or path_name(path) not in values_of}
+        shown = divided | {path: values for path, values in later.items() if path in divided}
+        self._names = list(dict.fromkeys([*self._names, *(path[0] for path in divided)]))
+        self._paths = {path_name(path): path for path in divided}
+        doubts = [unread_doubt(path, values, self.name) for path, values in shown.items()]
         doubts += [mixed_doubt(name, values, self.name) for name, values in values_of.items()]
-        columns = {path_name(path): _column(values) for path, values in divided.items()}
+        doubts.append(too_many_names(too_many, self.name, n))
+        columns = {path_name(path): _column(values) for path, values in shown.items()}
+        self._later = {path_name(path): columns[path_name(path)] for path in later if path in divided}
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
-        for path, values in divided.items():
+        for path, values in shown.items():
             if _are_lists_and_others(values):  # read as text, which is split as lists in cells of text are
                 self.expressions[path_name(path)] = self.expressions[path_name(path)][0], "VARCHAR"
         self.inferred = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
+        columns |= dict.fromkeys(self._later, nothing)
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
         return Table(
             len(rows),
@@ -81,6 +94,19 @@ class Json(DuckDBFormat):
             doubts=[one for one in doubts if one is not None],
             nested={name: values for name, values in values_of.items() if name not in columns},
         )
+
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Up to n values of each column that are not missing, in the types of JSON."""
+        known = {name: values[:n] for name, values in self._later.items() if name in names}
+        others = super().some([name for name in names if name not in known], n, skip_bad=skip_bad)
+        typed = {name: _loaded(column) for name, column in others.items() if name in self.inferred}
+        return others | typed | known
+
+    def _rows_of(self, query: str) -> list[tuple[Any, ...]]:
+        return list(self.connection.sql(query).fetchall())
+
+    def _all_objects(self) -> str:
+        return f"read_json_objects({self._options(*['ignore_errors=true'] * self.in_lines)})"
 
     def _objects(self, skip_bad: bool) -> Iterator[dict[str, Any]]:
         if not self.in_lines:
@@ -148,7 +174,7 @@ class Json(DuckDBFormat):
         if not path:
             return value
         kind = self._type(name)
-        return f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}({value}, {sql_text(_pointer(path))}) AS {kind})"
+        return f"TRY_CAST({_EXTRACT[kind == 'VARCHAR']}({value}, {sql_text(pointer(path))}) AS {kind})"
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells are JSON."""
@@ -174,7 +200,7 @@ class Json(DuckDBFormat):
 
     def original_cells(self) -> dict[str, str]:
         """The JSON of the cells, records as they are."""
-        return {name: f"json_extract(json, {sql_text(_pointer((name,)))})::VARCHAR" for name in self._names}
+        return {name: f"json_extract(json, {sql_text(pointer((name,)))})::VARCHAR" for name in self._names}
 
     def _without_words(self, name: str, column: Any) -> Any:
         """A column without spaces around its texts, and null in place of the words for missing values."""
@@ -253,7 +279,7 @@ def _column(values: Sequence[Any]) -> list[Any]:
     """Values of one type: lists, maps, numbers, booleans or text without spaces around it; others become None."""
     there = [value for value in values if value is not None]
     if _are_lists_and_others(values):
-        return [value if isinstance(value, list) else _as_list(value) for value in values]
+        return [value if isinstance(value, list) else as_list(value) for value in values]
     if any(isinstance(value, (list, dict)) for value in there):
         kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
         return [value if isinstance(value, kind) else None for value in values]
@@ -273,11 +299,20 @@ def _are_lists_and_others(values: Sequence[Any]) -> bool:
     return n_single > 0 and 2 * n_lists >= sum(value is not None for value in values)
 
 
-def _as_list(value: Any) -> list[str] | None:
+def as_list(value: Any) -> list[str] | None:
     """A single value among lists as a list; None for an object."""
     if value is None or isinstance(value, dict):
         return None
     return split_list(value if isinstance(value, str) else json.dumps(value))
+
+
+def _loaded(column: Any) -> list[Any]:
+    """Numbers and booleans of cells of text; others are left out."""
+    values = []
+    for text in column.to_pylist():
+        with contextlib.suppress(ValueError):
+            values.append(json.loads(text))
+    return [value for value in values if is_number(value)]
 
 
 def _read_as(values: list[Any]) -> str:
@@ -297,8 +332,3 @@ def _kind(values: list[Any]) -> Kind | None:
     if isinstance(first, bool):
         return "flag"
     return "number" if is_number(first) else None
-
-
-def _pointer(path: Path) -> str:
-    """A path as a JSON pointer."""
-    return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)

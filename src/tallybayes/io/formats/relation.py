@@ -6,13 +6,15 @@ DuckDB under names of their own (f0, f1, ...), because names may differ only in 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
 import pyarrow as pa
 
+from tallybayes.doubts import Doubt, ignored
 from tallybayes.errors import NONE, DataError, FileError, did_you_mean
 from tallybayes.io.formats.duckdb_connection import (
     as_subquery,
@@ -26,7 +28,8 @@ from tallybayes.io.formats.duckdb_connection import (
 from tallybayes.io.formats.duckdb_format import DuckDBFormat
 from tallybayes.io.formats.file_format import ReadOptions
 from tallybayes.io.formats.input_file import InputFile
-from tallybayes.io.formats.unread_json import unread_doubt
+from tallybayes.io.formats.json import as_list
+from tallybayes.io.formats.unread_json import mixed_doubt, unread_doubt
 from tallybayes.tables.nested_values import DEPTH, FIELDS, Path, path_name
 from tallybayes.tables.table import Table
 
@@ -67,18 +70,34 @@ class TypedRelation(DuckDBFormat):
         """The expressions of all columns by their names; columns of records are divided."""
         self._originals = dict(zip(names, map(sql_name, self._types), strict=True))
         self.expressions, self._paths = {}, dict[str, Path]()
+        self._of_json: list[str] = []  # columns of values of several types
         for name, (column, kind) in zip(names, self._types.items(), strict=True):
             for path, expression, inner in _fields((name,), sql_name(column), kind):
                 if len(path) == 1 or path_name(path) not in self._originals:
-                    self.expressions[path_name(path)] = expression, str(inner)
+                    text, type_of_text = _JSON_TEXTS.get(str(inner), ("{}", str(inner)))
+                    self.expressions[path_name(path)] = text.format(expression), type_of_text
                     self._paths[path_name(path)] = path
+                    self._of_json += [path_name(path)] if str(inner) == "JSON" else []
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, with what is nested in them and not read."""
         table = super().head(n, skip_bad=skip_bad)
         nested = {name: raw[:_SOME].to_pylist() for name, raw in table.columns.items() if pa.types.is_nested(raw.type)}
-        doubts = (unread_doubt(self._paths[name], values, self.name, self._source) for name, values in nested.items())
-        return replace(table, doubts=[*table.doubts, *(one for one in doubts if one is not None)])
+        doubts: list[Doubt | None] = []
+        columns = dict(table.columns)
+        for name in self._of_json:
+            values = list(map(_parsed, table.columns[name].to_pylist()))
+            if _are_lists(values):
+                columns[name] = [value if isinstance(value, list) else as_list(value) for value in values]
+                nested[name] = values[:_SOME]
+                doubts.append(mixed_doubt(name, values, self.name))
+            elif n := sum(isinstance(value, (list, dict)) for value in values):
+                text = f"{self.name}: {n:,} {'list or object is' if n == 1 else 'lists or objects are'} read as text"
+                doubts.append(Doubt("odd cells", text, name, f"{ignored(name)} leaves it out"))
+        for name, values in nested.items():
+            source = "" if name in self._of_json else self._source  # a query has no fields of JSON
+            doubts.append(unread_doubt(self._paths[name], values, self.name, source))
+        return replace(table, columns=columns, doubts=[*table.doubts, *(one for one in doubts if one is not None)])
 
     def original_cells(self) -> dict[str, str]:
         """The columns, records as they are."""
@@ -197,15 +216,27 @@ def _in_brackets(query: str) -> str:
 
 def _fields(path: Path, expression: str, kind: Any) -> Iterator[tuple[Path, str, Any]]:
     """The fields of a record by path, or a column that is none: the SQL expression and the type of each."""
-    if str(kind) in _JSON_TEXTS:
-        text, kind_of_text = _JSON_TEXTS[str(kind)]
-        yield path, text.format(expression), kind_of_text
-        return
     if kind.id != "struct" or len(path) >= DEPTH or not 0 < len(kind.children) <= FIELDS:
         yield path, expression, kind
         return
     for name, inner in kind.children:
         yield from _fields((*path, name), f"struct_extract({expression}, {sql_text(name)})", inner)
+
+
+def _parsed(text: str | None) -> Any:
+    """A list or an object that is written as JSON; other text as it is."""
+    if text is None or not text.startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _are_lists(values: Sequence[Any]) -> bool:
+    """Whether most values are lists."""
+    n_lists = sum(isinstance(value, list) for value in values)
+    return n_lists > 0 and 2 * n_lists >= sum(value is not None for value in values)
 
 
 def is_arrow(start: bytes) -> bool:
