@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.arrays.column import Codes
 from tallybayes.cells.arrow import pc, word_counts
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.readers.reader import text_of
 from tallybayes.doubts import doubt, ignored
-from tallybayes.families import Categorical
 from tallybayes.tables.source import HEAD
 from tallybayes.tables.table import Table
 
@@ -33,7 +33,7 @@ _CODE = r"^0\d"  # 007A is a name
 def doubt_numbers_in_categories(specs: Iterable[ColumnSpec], table: Table) -> None:
     """Say which columns of categories hold numbers beside other signs, by the first rows."""
     for spec in specs:
-        if not isinstance(spec.family, Categorical) or spec.name not in table.columns:
+        if spec.family is None or spec.family.column is not Codes or spec.name not in table.columns:
             continue
         text = text_of(table.columns[spec.name], HEAD)
         cells = None if text is None else MissingWords().clean(text).drop_null()
