@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cells.arrow import pc, word_counts
+from tallybayes.cells.arrow import is_true, pc, word_counts
 from tallybayes.cells.number_format import NumberFormat
 from tallybayes.doubts import Doubt, as_family, ignored, tell_doubts
 from tallybayes.errors import shorten
@@ -197,7 +197,7 @@ def lack_unit(text: Any, values: Any, unit: str) -> Any:
     """
     start = unit.rstrip("\N{SUPERSCRIPT TWO}\N{SUPERSCRIPT THREE}")  # 5 m2 has it too
     is_bare = pc.invert(pc.match_substring(text, start, ignore_case=True))
-    return pc.fill_null(pc.and_(is_bare, pc.not_equal(values, 0.0)), False)
+    return is_true(pc.and_(is_bare, values.cast(pa.bool_())))
 
 
 def without_unit(n: int, unit: str, place: str | None = None) -> Doubt:

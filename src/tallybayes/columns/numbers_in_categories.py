@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.arrays.column import Codes
-from tallybayes.cells.arrow import pc, word_counts
+from tallybayes.cells.arrow import pc, text_scalar, word_counts
 from tallybayes.cells.missing_words import MissingWords
 from tallybayes.columns.column_spec import ColumnSpec
 from tallybayes.columns.readers.reader import text_of
@@ -55,7 +55,7 @@ def _count(cells: Any) -> int:
         return 0
     parts = pc.extract_regex(cells, _CELL).drop_null()
     numbers, before, after = (pc.struct_field(parts, name) for name in ("number", "before", "after"))
-    beside = word_counts(pc.binary_join_element_wise(before, after, pa.scalar(" ", before.type)))
+    beside = word_counts(pc.binary_join_element_wise(before, after, text_scalar(" ", before.type)))
     is_like = len(parts) >= _SHARE * len(cells) and len(numbers.unique()) > _MANY and len(beside) <= _FEW
     is_like = is_like and beside.keys() != {" "}  # plain numbers are said elsewhere
     return len(parts) if is_like and not pc.match_substring_regex(numbers, _CODE).true_count else 0

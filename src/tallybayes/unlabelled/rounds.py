@@ -73,7 +73,6 @@ class Division:
     columns: RoundColumns
     scorer: Scorer
     objective: tuple[float, ...]
-    sums: SufficientStatistics  # in the forms of the rounds, of all rows
 
     def shares(self, columns: Mapping[str, Column], n_rows: int, classes: Sequence[Any], weight: float) -> Floats:
         """P(class | row) of rows in the forms of the rounds times the weight of a row, (rows, classes)."""
@@ -96,9 +95,9 @@ def run_rounds(
     labelled: the sums of the labelled rows, in the forms of the rounds; batches: of all rows;
     start: what divides the rows in the first round, by default the labelled sums.
     """
-    sums, objective = labelled, list[float]()
+    objective = list[float]()
     scorer = Scorer.of(columns.state(labelled)) if start is None else start
-    best = Division(columns, scorer, (), sums)
+    best = Division(columns, scorer, ())
     for number in range(most):
         if step is not None:
             step(number, objective[-1] if objective else None)
@@ -108,12 +107,12 @@ def run_rounds(
             gain = objective[-1] - objective[-2] if number > 1 else np.inf
             if gain < -_ROUNDING * abs(objective[-1]):
                 return best  # the round before the fall
-            best = Division(columns, scorer, tuple(objective), sums)
+            best = Division(columns, scorer, tuple(objective))
             if gain < _ENOUGH * n_rows:
                 return best
         sums = soft.combined(labelled.copy(), 1) if soft.labels else labelled
         scorer = Scorer.of(columns.state(sums))
-    return best if objective else Division(columns, scorer, (), sums)
+    return best if objective else Division(columns, scorer, ())
 
 
 def _pass(
