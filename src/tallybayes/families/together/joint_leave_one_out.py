@@ -92,6 +92,8 @@ class JointLeaveOneOut:
         variance = np.maximum(_ratio(total * pooled.variance - share * step * step, rest), 0.0)
         centre = PooledMoments(pooled.units, mean[:, None], low[:, None], variance[:, None])
         care = ((variance < _LOST * pooled.variance) | (scatter < _LOST * own.scatter_each)).any(axis=1)
+        of_complete, before = (np.diagonal(part, axis1=-2, axis2=-1) for part in (left, own.scatter))
+        care |= (of_complete < _LOST * before).any(axis=1)
         if self.prior is None:
             density = moved.normal(pooled.units, shared=self.shared)
             pivots = np.diagonal(factor(density.correlation), axis1=-2, axis2=-1)
