@@ -222,3 +222,27 @@ def test_no_rows_and_labels_that_are_not_used_are_said(parts):
         assert tb.fit(parts[0], "y", unlabelled=parts[1][:0]).unlabelled is None
     with pytest.warns(tb.DataWarning, match="labels, which are not used"):
         tb.fit(parts[0], "y", unlabelled=parts[2], unlabelled_weight=1)
+
+
+def test_columns_that_unlabelled_rows_lack_are_said(parts):
+    with pytest.warns(tb.DataWarning, match=r"not in the data, treated as missing: x4"):
+        tb.fit(parts[0], "y", unlabelled=parts[1].drop(columns="x4"), unlabelled_weight=1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"x1": [1.0], "c": ["p"]},
+        {"x1": [np.nan] * 3, "c": [None] * 3},
+        {"x1": [1e300, -1e300, 0.0], "c": ["never seen", "p", None]},
+        {"x1": [1.0] * 2000, "c": ["p"] * 2000},
+    ],
+    ids=["one row", "all missing", "huge and unseen", "repeats"],
+)
+@pytest.mark.parametrize("numeric", ["histogram", "gaussian"])
+def test_unusual_rows_are_divided(parts, values, numeric):
+    rows = parts[0][["x1", "c", "y"]]
+    model = tb.fit(rows, "y", unlabelled=pd.DataFrame(values), unlabelled_weight=1, numeric=numeric)
+    assert model.unlabelled.rows == len(values["x1"])
+    assert model.unlabelled.statistics.class_rows.floats().sum() == len(values["x1"])
+    assert np.isfinite(model.predict_log_proba(parts[2])).all()

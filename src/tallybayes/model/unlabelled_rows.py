@@ -26,7 +26,7 @@ from tallybayes.columns.batch import (
     names_to_find,
     with_parts,
 )
-from tallybayes.columns.column_doubts import doubt_bad_rows
+from tallybayes.columns.column_doubts import doubt_absent_columns, doubt_bad_rows
 from tallybayes.columns.label import Labels, encode_labels
 from tallybayes.columns.readers.reader import Purpose
 from tallybayes.columns.schema import Schema
@@ -152,11 +152,13 @@ class _Dividing:
         return replace(self.state, schema=schema)
 
     def _check_table(self, table: Source) -> None:
-        """Raise an error if unlabelled rows have none of the columns; say so if they have labels."""
+        """Raise an error if unlabelled rows have none of the columns; say which they lack, and if they have labels."""
         schema, head = self.state.schema, table.head()
         columns = head.with_names(schema.columns).columns
         if head.n_rows and schema.families and not set(schema.columns_in_use) & columns.keys():
             raise DataError("a table that shares columns with the data", got=list(columns), hint=_columns_hint(schema))
+        if head.n_rows:
+            doubt_absent_columns(head.with_names(names_to_find(schema)), schema)
         if isinstance(self.label, str) and self.label in columns:
             n = len(encode_labels(self.label, columns[self.label]).keys)
             if n:
